@@ -1,0 +1,125 @@
+"""The knowledge base as data: Markdown cards with YAML front matter, read once and kept.
+
+A card's id is its path below ``knowledge/`` without the ending (``findings/entropy-collapse``). Front matter carries what
+the program needs (names, thresholds, fixes), the body has a ``## en`` and a ``## zh`` part for people.
+
+Parsing a few hundred YAML headers takes longer than diagnosing a log, so the parsed cards are cached in the user's cache
+folder under a key made of every card's name, size and modification time. An unwritable cache folder only costs time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assistant.messages import Language
+
+
+class CardError(ValueError):
+    """A card cannot be read; the message names the file and says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """``front`` is the YAML front matter, ``body`` the Markdown of each language."""
+
+    id: str
+    front: Mapping[str, Any]
+    body: Mapping[str, str]
+
+    @property
+    def folder(self) -> str:
+        return self.id.partition("/")[0]
+
+    def title(self, language: Language) -> str:
+        return pick(self.front.get("title"), language) or self.id.partition("/")[2]
+
+
+def pick(text: Any, language: Language) -> str:
+    """The ``language`` side of ``{"en": …, "zh": …}``; a plain string serves both; "" for nothing."""
+    if isinstance(text, Mapping):
+        return str(text.get(language) or text.get("en") or "")
+    return "" if text is None else str(text)
+
+
+def knowledge_folder() -> Path:
+    """Where the cards are: ``$RUNWHY_KNOWLEDGE``, inside the installed package, or beside it in a checkout."""
+    if named := os.environ.get("RUNWHY_KNOWLEDGE"):
+        return Path(named)
+    package = Path(__file__).resolve().parent
+    inside = package / "knowledge"
+    return inside if inside.is_dir() else package.parent / "knowledge"
+
+
+@cache
+def cards(folder: Path | None = None) -> Mapping[str, Card]:
+    """Every card by id. Raises CardError for a file that is not a card."""
+    folder = folder or knowledge_folder()
+    files = sorted(path for path in folder.glob("*/*.md") if path.name != "README.md")
+    stamp = "\n".join(f"{p.relative_to(folder)} {(s := p.stat()).st_size} {s.st_mtime_ns}" for p in files)
+    cached = _cache_file(stamp)
+    try:
+        rows = orjson.loads(cached.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        rows = [_read(path, folder) for path in files]
+        _store(cached, orjson.dumps(rows))
+    return {row[0]: Card(*row) for row in rows}
+
+
+def card(card_id: str) -> Card:
+    """The card ``card_id``; raises KeyError when there is none."""
+    return cards()[card_id]
+
+
+def in_folder(folder: str) -> Iterator[Card]:
+    return (c for c in cards().values() if c.folder == folder)
+
+
+def parse_card(text: str, card_id: str) -> Card:
+    """A card from its file's text. Raises CardError when the front matter is missing or is not YAML."""
+    import yaml
+
+    found = re.match(r"---\r?\n(.*?)\r?\n---\r?\n?(.*)", text, re.DOTALL)
+    if not found:
+        raise CardError(f"{card_id}: no front matter; start the file with a line '---', YAML, and a line '---'")
+    try:
+        front = yaml.load(found[1], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        raise CardError(f"{card_id}: front matter is not YAML: {error}") from error
+    if not isinstance(front, dict):
+        raise CardError(f"{card_id}: front matter must be a mapping")
+    parts = re.split(r"^## (en|zh)\s*$", found[2], flags=re.MULTILINE)
+    body = {parts[i]: parts[i + 1].strip() for i in range(1, len(parts) - 1, 2)}
+    return Card(card_id, front, body)
+
+
+def _read(path: Path, folder: Path) -> list[Any]:
+    parsed = parse_card(path.read_text(encoding="utf-8"), path.relative_to(folder).with_suffix("").as_posix())
+    return [parsed.id, parsed.front, parsed.body]
+
+
+def _cache_file(stamp: str) -> Path:
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return root / "runwhy" / f"cards-{hashlib.sha256(stamp.encode()).hexdigest()[:24]}.json"
+
+
+def _store(path: Path, data: bytes) -> None:
+    """Write through a temporary name, so that two processes never read half a file; old caches are swept."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(f".{os.getpid()}")
+        temporary.write_bytes(data)
+        temporary.replace(path)
+        for old in path.parent.glob("cards-*.json"):
+            if old != path:
+                old.unlink(missing_ok=True)
+    except OSError:
+        pass

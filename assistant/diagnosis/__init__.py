@@ -1,0 +1,51 @@
+"""From a run to a diagnosis: every detector looks once, the findings are put in the order to act on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from assistant.cards import card
+from assistant.diagnosis.detector import Detector, Outcome, registered
+from assistant.diagnosis.finding import Diagnosis, Finding, NotChecked, Quantity, Severity, Unknown
+from assistant.diagnosis.order import in_order
+from assistant.diagnosis.view import RunView
+from assistant.run import Run
+
+__all__ = ["Diagnosis", "Finding", "NotChecked", "Quantity", "RunView", "Unknown", "diagnose", "registered"]
+
+
+def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
+    """Look at ``run`` with every detector (or with those of the ids in ``only``)."""
+    view = RunView(run)
+    findings: list[Finding] = []
+    fine: list[str] = []
+    unknown: list[Unknown] = []
+    chosen = registered().values() if only is None else [registered()[name] for name in only]
+    for one in chosen:
+        outcome = _look(one, view)
+        if isinstance(outcome, NotChecked):
+            unknown.append(Unknown(one.id, outcome.needs))
+            continue
+        found = [outcome] if isinstance(outcome, Finding) else list(outcome or ())
+        findings.extend(replace(f, severity=f.severity or _severity(f.id)) for f in found)
+        reported = {f.id for f in found}
+        fine.extend(name for name in (one.id, *one.ids) if name not in reported and _severity(name) != "info")
+    return Diagnosis(run, in_order(findings), sorted(fine), unknown)
+
+
+def _look(one: Detector, view: RunView) -> Outcome:
+    for name in one.needs:
+        series = view[name]
+        if series is None or not series.finite.any():
+            return NotChecked(card(f"findings/{one.id}").front.get("needs") or name)
+    if one.needs and one.min_points > 1:
+        first = view[one.needs[0]]
+        if first is not None and int(first.finite.sum()) < one.min_points:
+            return NotChecked(f"steps>={one.min_points}")
+    return one.function(view, one.thresholds())
+
+
+def _severity(finding_id: str) -> Severity:
+    severity: Severity = card(f"findings/{finding_id}").front.get("severity", "medium")
+    return severity

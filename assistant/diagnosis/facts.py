@@ -1,0 +1,42 @@
+"""Quantities for a finding's sentences: each knows whether it was printed, computed or configured."""
+
+from __future__ import annotations
+
+from assistant.diagnosis.finding import Quantity
+from assistant.run import Point
+
+
+def printed(point: Point) -> Quantity:
+    """A value exactly as the log printed it."""
+    return Quantity(point.value, point.text, "run", point.metric, point.step, point.line)
+
+
+def derived(value: float, formula: str, *, metric: str | None = None, text: str | None = None) -> Quantity:
+    """A computed value; ``formula`` says from what, in metric names (``median of actor/entropy, steps 1–10``)."""
+    return Quantity(value, number(value) if text is None else text, "derived", metric, formula=formula)
+
+
+def percent(share: float, formula: str, *, metric: str | None = None) -> Quantity:
+    """A share of 0–1, shown in percent."""
+    return Quantity(share, f"{number(100 * share)}%", "derived", metric, formula=formula)
+
+
+def configured(value: float, key: str, line: int | None = None) -> Quantity:
+    return Quantity(value, number(value), "config", key, line=line)
+
+
+def count(value: int, formula: str = "") -> Quantity:
+    return Quantity(value, str(value), "count", formula=formula)
+
+
+def number(value: float) -> str:
+    """Three significant digits, no exponent between 1e-4 and 1e6: 0.0312, 43.5, 1180, 2.1e-06."""
+    if value != value or value in (float("inf"), float("-inf")):
+        return repr(value)
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    if abs(value) >= 1e6 or abs(value) < 1e-4:
+        return f"{value:.2g}"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    return f"{value:.3g}"

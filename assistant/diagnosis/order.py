@@ -1,0 +1,45 @@
+"""Which finding to act on first: causes before what follows from them, then severity, then onset.
+
+That one finding can follow from another is knowledge (``follows_from`` in its card); that it does in this run also needs
+the cause to be there no later than the effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from assistant.cards import card
+from assistant.diagnosis.finding import SEVERITIES, Finding
+
+SLACK = 5
+"""Steps by which a cause may show up after its effect: detectors need a few steps to be sure."""
+
+
+def in_order(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings, the one to act on first; each with the ids of the present findings that it ``follows``."""
+    linked = [replace(finding, follows=_causes(finding, findings)) for finding in findings]
+    waiting = sorted(linked, key=_urgency)
+    done: list[Finding] = []
+    while waiting:
+        pending = {finding.id for finding in waiting}
+        ready = next((f for f in waiting if not pending.intersection(f.follows)), waiting[0])
+        waiting.remove(ready)
+        done.append(ready)
+    return done
+
+
+def _urgency(finding: Finding) -> tuple[int, float, float]:
+    severity = SEVERITIES.index(finding.severity or "medium")
+    return severity, -finding.confidence, finding.first_step if finding.first_step is not None else -1
+
+
+def _causes(finding: Finding, present: Sequence[Finding]) -> tuple[str, ...]:
+    known = card(f"findings/{finding.id}").front.get("follows_from") or ()
+    return tuple(other.id for other in present if other.id in known and other.severity != "info" and _before(other, finding))
+
+
+def _before(cause: Finding, effect: Finding) -> bool:
+    if cause.first_step is None or effect.first_step is None:
+        return True
+    return cause.first_step <= effect.first_step + SLACK

@@ -1,0 +1,145 @@
+"""A finding in words: the card's sentences with the run's own numbers, and the config keys of the run's own version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from assistant.cards import card, pick
+from assistant.diagnosis.finding import Diagnosis, Finding
+from assistant.diagnosis.view import era_matches
+from assistant.messages import Language, say
+from assistant.run import Run, json_value
+
+
+def title(finding: Finding, language: Language = "en") -> str:
+    return card(f"findings/{finding.id}").title(language)
+
+
+def template(finding: Finding, language: Language = "en") -> str:
+    """The card's sentence for this variant, placeholders unfilled."""
+    says: Mapping[str, Any] = card(f"findings/{finding.id}").front.get("says") or {}
+    return pick(says.get(finding.variant) or says.get("default"), language)
+
+
+def summary(finding: Finding, language: Language = "en") -> str:
+    """What is seen, in this run's numbers. Raises KeyError when the card asks for a fact that the detector did not give."""
+    return template(finding, language).format(**{name: fact.text for name, fact in finding.facts.items()})
+
+
+def causes(finding: Finding, language: Language = "en") -> list[str]:
+    """Causes, most likely first."""
+    rows = card(f"findings/{finding.id}").front.get("causes") or ()
+    if finding.causes is not None:
+        by_id = {row["id"]: row for row in rows}
+        rows = [by_id[name] for name in finding.causes]
+    return [pick(row, language) for row in rows]
+
+
+def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[str, Any]]:
+    """What to change: ``{"key", "from", "to", "why", "check"}``; a key that this version lacks is left out.
+
+    ``from`` is the value in the log's config, else the default of this version, else None. ``key`` is None for a step
+    that is not a setting.
+    """
+    rows = card(f"findings/{finding.id}").front.get("fixes") or ()
+    if finding.fixes is not None:
+        wanted = finding.fixes
+        rows = [{**row, "to": wanted[row["id"]] if wanted[row["id"]] is not None else row.get("to")} for row in rows if row["id"] in wanted]
+    out = []
+    for row in rows:
+        key = by_era(row.get("key"), run.era)
+        if isinstance(row.get("key"), Mapping) and key is None:
+            continue
+        current = run.config.get(key) if key else None
+        out.append(
+            {
+                "key": key,
+                "from": by_era(row.get("default"), run.era) if current is None else current,
+                "to": by_era(row.get("to"), run.era),
+                "why": pick(row.get("why"), language),
+                "check": pick(row.get("check"), language),
+            }
+        )
+    return out
+
+
+def rules_out(finding: Finding, language: Language = "en") -> list[str]:
+    """What would show that this finding is wrong."""
+    return [pick(row, language) for row in card(f"findings/{finding.id}").front.get("rules_out") or ()]
+
+
+def by_era(value: Any, era: str) -> Any:
+    """A card's value for this version: a plain value, or a mapping of conditions (``">=0.8"``), first match wins.
+
+    With the version unknown the last entry holds (cards list the newest last).
+    """
+    if not isinstance(value, Mapping):
+        return value
+    if era == "unknown":
+        return list(value.values())[-1] if value else None
+    return next((v for condition, v in value.items() if era_matches(era, condition)), None)
+
+
+def needs(unknown_needs: str, language: Language = "en") -> str:
+    """What to log or paste so that a detector can judge."""
+    if unknown_needs.startswith("steps>="):
+        return say("diagnosis.needs_steps", language, n=unknown_needs[7:])
+    if "=" in unknown_needs or "/" in unknown_needs:
+        return unknown_needs
+    return say("diagnosis.needs_metric", language, metric=metric_title(unknown_needs, language))
+
+
+def metric_title(canonical: str, language: Language = "en") -> str:
+    from assistant.diagnosis.naming import metric_card
+
+    found = metric_card(canonical)
+    return card(found).title(language) if found else canonical
+
+
+def log_json(run: Run) -> dict[str, Any]:
+    """The ``log`` object of the contract."""
+    return {
+        "framework": run.framework,
+        "era": run.era,
+        "algorithm": run.algorithm,
+        "first_step": run.first_step,
+        "last_step": run.last_step,
+        "n_steps": len(run.steps),
+        "n_records": run.n_records,
+        "n_metrics": len(run.columns),
+        "n_lines": run.n_lines,
+        "sha256": run.sha256,
+    }
+
+
+def finding_json(finding: Finding, run: Run, language: Language = "en") -> dict[str, Any]:
+    return {
+        "id": finding.id,
+        "severity": finding.severity,
+        "confidence": round(finding.confidence, 2),
+        "title": title(finding, language),
+        "summary": summary(finding, language),
+        "first_step": finding.first_step,
+        "last_step": finding.last_step,
+        "evidence": [
+            {"metric": p.metric, "step": p.step, "value": json_value(p.value), "text": p.text, "line": p.line} for p in finding.evidence
+        ],
+        "causes": causes(finding, language),
+        "fixes": fixes(finding, run, language),
+        "rules_out": rules_out(finding, language),
+        "follows": list(finding.follows),
+        "card": f"findings/{finding.id}",
+    }
+
+
+def diagnosis_json(diagnosis: Diagnosis, language: Language = "en") -> dict[str, Any]:
+    """The object that ``runwhy diagnose --json`` prints."""
+    return {
+        "log": log_json(diagnosis.run),
+        "findings": [finding_json(f, diagnosis.run, language) for f in diagnosis.findings],
+        "fine": list(diagnosis.fine),
+        "unknown": [{"finding": u.finding, "needs": needs(u.needs, language)} for u in diagnosis.unknown],
+    }
+
+
