@@ -1,0 +1,48 @@
+# make run: the web chat.  make test: the tests.  Both set up .venv first (Python ≥ 3.11).
+
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+VENV := .venv
+BIN := $(VENV)/bin
+HOST ?= 127.0.0.1
+PORT ?= 7860
+CASES ?= ../shared/cases/verl
+
+.PHONY: run test check lint types format bench eval clean
+
+run: $(VENV)/run
+	$(BIN)/python app.py --host $(HOST) --port $(PORT)
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+check: lint types
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+types: $(VENV)/dev
+	$(BIN)/mypy
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+eval: $(VENV)/run
+	$(BIN)/runwhy eval $(CASES)
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "runwhy needs Python 3.11 or newer; install it, or run: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
+	@touch $@
+
+$(VENV)/dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,dev]'
+	@touch $@ $(VENV)/run
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,199 @@
+"""The commands. Each reads, asks the core, and prints; none knows a format or a metric."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from assistant import __version__
+from assistant.cli.loading import Unreadable, load
+from assistant.messages import Language, say
+
+app = typer.Typer(
+    name="runwhy",
+    help="Paste a training log, ask why. `runwhy LOG` alone diagnoses it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+
+class Lang(StrEnum):
+    en = "en"
+    zh = "zh"
+
+
+Log = Annotated[str, typer.Argument(metavar="LOG", help="A log file (also .gz, .zst), or - for standard input.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+InLanguage = Annotated[Lang | None, typer.Option("--lang", help="Language of the output; default: the environment's.")]
+
+
+def command_names() -> set[str]:
+    return {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+
+
+def language_of(chosen: Lang | None) -> Language:
+    if chosen is not None:
+        return chosen.value
+    named = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return "zh" if named.lower().startswith("zh") else "en"
+
+
+def _guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Input that cannot be read ends in one line and exit code 2, with ``--json`` too."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except Unreadable as problem:
+            print(f"runwhy: {problem}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+
+    return run
+
+
+def print_json(value: Any) -> None:
+    import orjson
+
+    sys.stdout.buffer.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS) + b"\n")
+    sys.stdout.flush()
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"runwhy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+    pass
+
+
+@app.command()
+@_guarded
+def diagnose(log: Log, as_json: Json = False, lang: InLanguage = None) -> None:
+    """What is wrong with this run, since when, and what to do."""
+    from assistant.diagnosis import diagnose as look
+    from assistant.diagnosis.render import diagnosis_json
+
+    language = language_of(lang)
+    diagnosis = look(load(log, language))
+    if as_json:
+        print_json(diagnosis_json(diagnosis, language))
+        return
+    from assistant.cli.note import print_note
+
+    print_note(diagnosis, language)
+
+
+@app.command()
+@_guarded
+def ask(
+    log: Log,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help='For example "why is my pg_loss positive?"')],
+    as_json: Json = False,
+    lang: Annotated[Lang | None, typer.Option("--lang", help="Language of the answer; default: the question's.")] = None,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Answer without a language model (this version always does).")] = False,
+) -> None:
+    """Answer a question about this run, from its own values."""
+    from assistant.answers import answer
+    from assistant.diagnosis import diagnose as look
+
+    given = answer(question, look(load(log, language_of(lang))), language=lang.value if lang else None)
+    if as_json:
+        print_json(given.to_json())
+        return
+    from assistant.cli.note import print_answer
+
+    print_answer(given)
+
+
+@app.command()
+@_guarded
+def parse(
+    log: Log,
+    records: Annotated[bool, typer.Option("--records", help="With --json: every record with its values as printed.")] = False,
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
+    """What was understood of this log: format, version, metrics, settings, events, and what was not read."""
+    language = language_of(lang)
+    run = load(log, language)
+    from assistant.cli.parsed import parse_json, print_parse
+
+    if as_json:
+        print_json(parse_json(run, language, records=records))
+    else:
+        print_parse(run, language, records=records)
+
+
+@app.command()
+@_guarded
+def explain(
+    name: Annotated[str, typer.Argument(metavar="METRIC|FINDING", help="actor/pg_loss, entropy, entropy-collapse, …")],
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
+    """The knowledge card of a metric or a finding."""
+    from assistant.cli.explained import card_json, find_card, print_card
+
+    language = language_of(lang)
+    found, close = find_card(name)
+    if found is None:
+        hint = say("cli.did_you_mean", language, names=", ".join(close)) if close else say("cli.try_explain", language)
+        raise Unreadable(say("cli.no_card", language, name=name) + " " + hint)
+    if as_json:
+        print_json(card_json(found))
+    else:
+        print_card(found, language)
+
+
+@app.command("eval")
+@_guarded
+def evaluate(
+    cases: Annotated[str, typer.Argument(metavar="CASES_DIR", help="A folder of labelled cases (case.json beside each log).")],
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
+    """Score the diagnosis on labelled logs."""
+    from assistant.cli.scored import print_scores
+    from assistant.evaluation import NoCases
+    from assistant.evaluation import evaluate as score
+
+    try:
+        scores = score(cases)
+    except NoCases as problem:
+        raise Unreadable(str(problem)) from problem
+    if as_json:
+        print_json(scores.to_json())
+    else:
+        print_scores(scores)
+
+
+@app.command()
+@_guarded
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 7860,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    lang: InLanguage = None,
+) -> None:
+    """Start the web chat."""
+    try:
+        import gradio  # noqa: F401
+    except ModuleNotFoundError:
+        raise Unreadable(say("cli.needs_web", language_of(lang))) from None
+    from assistant.web import serve as start
+
+    start(host=host, port=port, open_browser=open_browser)

@@ -1,0 +1,114 @@
+"""The knowledge card that a name means, in the terminal."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.text import Text
+
+from assistant.cards import Card, cards, pick
+from assistant.diagnosis.naming import validation_key
+from assistant.messages import Language, say
+
+SECTIONS = ("definition", "zero", "negative", "nan", "absent", "healthy", "lookalikes", "advice", "may_have_read")
+
+
+def find_card(name: str) -> tuple[Card | None, list[str]]:
+    """The card that ``name`` means (a printed key, canonical id, alias, finding id or card id), else close names."""
+    names = _names()
+    wanted = name.strip().lower()
+    if wanted in names:
+        return cards()[names[wanted]], []
+    if validation_key(name) is not None and "metrics/validation" in cards():
+        return cards()["metrics/validation"], []
+    shared = [key for key in names if key.endswith("/" + wanted) or key.rpartition("/")[0] == wanted]
+    owners = {names[key] for key in shared}
+    if len(owners) == 1:
+        return cards()[owners.pop()], []
+    return None, sorted(shared)[:6] or get_close_matches(wanted, names, n=5, cutoff=0.6)
+
+
+def _names() -> dict[str, str]:
+    """Lower-case name → card id; exact identifiers win over aliases."""
+    exact: dict[str, str] = {}
+    loose: dict[str, str] = {}
+    for card in cards().values():
+        exact[card.id.lower()] = card.id
+        if card.folder == "findings":
+            exact[card.id.partition("/")[2]] = card.id
+            if code := card.front.get("code"):
+                exact.setdefault(str(code).lower(), card.id)
+        else:
+            loose.setdefault(card.id.partition("/")[2].lower(), card.id)
+        for title in (card.title("en"), card.title("zh")):
+            loose.setdefault(title.lower(), card.id)
+        for metric in card.front.get("metrics", ()):
+            exact.setdefault(metric["id"].lower(), card.id)
+            for keys in metric.get("names", {}).values():
+                for key in keys:
+                    exact.setdefault((key["key"] if isinstance(key, dict) else key).lower(), card.id)
+            for aliases in (metric.get("aliases") or {}).values():
+                for alias in aliases:
+                    loose.setdefault(str(alias).lower(), card.id)
+        aliases = card.front.get("aliases") or {}
+        for alias in [a for side in aliases.values() for a in side] if isinstance(aliases, dict) else aliases:
+            loose.setdefault(str(alias).lower(), card.id)
+    return {**loose, **exact}
+
+
+def card_json(card: Card) -> dict[str, Any]:
+    return {"card": card.id, **card.front, "body": dict(card.body)}
+
+
+def print_card(card: Card, language: Language, console: Console | None = None) -> None:
+    console = console or Console(highlight=False)
+    front = card.front
+    console.print(Text(card.title(language), style="bold"))
+    keys = [k["key"] if isinstance(k, dict) else k for m in front.get("metrics", ()) for ks in m.get("names", {}).values() for k in ks]
+    console.print(Text(" · ".join([card.id, *keys[:6]]), style="dim"))
+    if short := pick(front.get("short"), language):
+        console.print(Text(short))
+    console.print()
+    console.print(Markdown(card.body.get(language) or card.body.get("en", "")))
+    console.print()
+    for section in SECTIONS:
+        if text := pick(front.get(section), language):
+            label = "healthy_curve" if section == "healthy" else section
+            console.print(Text.assemble((say(f"cli.{label}", language) + ": ", "bold"), text))
+    for row in front.get("eras", ()):
+        console.print(Text.assemble((f"{say('cli.versions', language)} {row['when']}: ", "bold"), pick(row, language)))
+    for row in front.get("ranges", ()):
+        span = "–".join(str(row[k]) for k in ("low", "high") if k in row)
+        console.print(Text.assemble((f"{say('cli.ranges', language)} {span} ({row.get('basis', '')}): ", "bold"), pick(row, language)))
+    _rows(console, say("cli.thresholds", language), [_threshold(k, v) for k, v in (front.get("thresholds") or {}).items()])
+    _rows(console, say("cli.causes", language), [pick(row, language) for row in front.get("causes", ())])
+    _rows(console, say("cli.fixes", language), [_fix(row, language) for row in front.get("fixes", ())])
+    _rows(console, say("cli.rules_out", language), [pick(row, language) for row in front.get("rules_out", ())])
+    if needs := front.get("needs"):
+        console.print(Text.assemble((say("cli.needs", language) + ": ", "bold"), str(needs)))
+    if sources := front.get("sources"):
+        console.print(Text(say("cli.sources", language) + ": " + "; ".join(map(str, sources)), style="dim"))
+
+
+def _rows(console: Console, label: str, rows: list[str]) -> None:
+    if rows:
+        console.print(Text(label, style="bold"))
+        for row in rows:
+            console.print(Text("  · " + row))
+
+
+def _threshold(name: str, row: Any) -> str:
+    if not isinstance(row, dict):
+        return f"{name} = {row}"
+    return f"{name} = {row['value']} {row.get('unit', '')} ({row.get('basis', 'heuristic')})".replace("  ", " ")
+
+
+def _fix(row: dict[str, Any], language: Language) -> str:
+    key = row.get("key")
+    names = key if isinstance(key, str) else ", ".join(f"{k} ({era})" for era, k in key.items()) if key else ""
+    to = row.get("to")
+    change = f"{names} → {to}" if names and to is not None else names
+    return ": ".join(part for part in (change, pick(row.get("why"), language)) if part)

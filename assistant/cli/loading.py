@@ -1,0 +1,47 @@
+"""Open what the user named; say in one line why when it cannot be read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from assistant.messages import Language, has, say
+from assistant.run import Run
+
+
+class Unreadable(Exception):
+    """Nothing could be read. The message is one sentence for the user."""
+
+
+def load(source: str, language: Language) -> Run:
+    """The run in the file ``source`` (``-``: standard input). Raises Unreadable."""
+    from assistant.logs import read
+
+    if source == "-":
+        run = read(sys.stdin.buffer, name="-")
+    else:
+        path = Path(source)
+        if not path.exists():
+            raise Unreadable(say("cli.no_such_file", language, path=source))
+        if path.is_dir():
+            raise Unreadable(say("cli.is_a_folder", language, path=source))
+        try:
+            run = read(path)
+        except OSError as error:
+            raise Unreadable(say("cli.cannot_open", language, path=source, reason=error.strerror or str(error))) from error
+    if not understood(run):
+        raise Unreadable(why_nothing(run, language))
+    return run
+
+
+def understood(run: Run) -> bool:
+    """Whether anything was read that a diagnosis can use: metrics, or words that say what happened."""
+    return bool(run.n_rows or any(event.fatal for event in run.events))
+
+
+def why_nothing(run: Run, language: Language) -> str:
+    """One sentence on why this text holds no run."""
+    for note in run.notes:
+        if note.kind in {"empty", "binary", "prose", "other-framework", "no-metrics"} and has(f"logs.note.{note.kind}"):
+            return say(f"logs.note.{note.kind}", language, **{**note.data, "line": note.line})
+    return say("logs.note.no-metrics", language)
