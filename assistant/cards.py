@@ -96,9 +96,23 @@ def parse_card(text: str, card_id: str) -> Card:
         raise CardError(f"{card_id}: front matter is not YAML: {error}") from error
     if not isinstance(front, dict):
         raise CardError(f"{card_id}: front matter must be a mapping")
+    if odd := _odd_key(front):
+        raise CardError(f"{card_id}: the key {odd} is not text to YAML (yes, no, on, off and numbers are not); put it in quotes")
     parts = re.split(r"^## (en|zh)\s*$", found[2], flags=re.MULTILINE)
     body = {parts[i]: parts[i + 1].strip() for i in range(1, len(parts) - 1, 2)}
     return Card(card_id, front, body)
+
+
+def _odd_key(value: Any) -> str | None:
+    """The first mapping key at any depth that YAML did not read as text; None when there is none."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            found = repr(key) if not isinstance(key, str) else _odd_key(inner)
+            if found is not None:
+                return found
+    elif isinstance(value, list):
+        return next((found for inner in value if (found := _odd_key(inner)) is not None), None)
+    return None
 
 
 def _read(path: Path, folder: Path) -> list[Any]:

@@ -38,6 +38,10 @@ class Style(IntEnum):
     OTHER = 7  # anything else; the text is kept
 
 
+FIXED_DECIMALS = 16
+"""Styles from here on: a fixed number of decimals, `FIXED_DECIMALS` + n (``0.500000`` → 22)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One printed value: the unit of evidence.
@@ -68,6 +72,14 @@ class Event:
     process: str = ""
     fatal: bool = False
     data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of the log, as text (without the line end): evidence that is words, not a number. ``line`` is 1-based."""
+
+    line: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,10 @@ class Series:
 
     def resolution(self, index: int) -> float:
         """Half a unit of the last printed decimal: the true value is within ± this (0 when printed in full)."""
-        return 0.0005 if self.styles[index] == Style.FIXED3 else 0.0
+        style = int(self.styles[index])
+        if style >= FIXED_DECIMALS:
+            return 0.5 * 10.0 ** (FIXED_DECIMALS - style)
+        return 0.0005 if style == Style.FIXED3 else 0.0
 
     def point(self, index: int) -> Point:
         if index < 0:
@@ -169,6 +184,8 @@ def print_value(value: float, style: int) -> str:
         return str(bool(value))
     if style == Style.NULL:
         return "null"
+    if style >= FIXED_DECIMALS:
+        return f"{value:.{style - FIXED_DECIMALS}f}"
     return repr(float(value))
 
 

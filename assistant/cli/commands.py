@@ -82,7 +82,12 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
 
 @app.command()
 @_guarded
-def diagnose(log: Log, as_json: Json = False, lang: InLanguage = None) -> None:
+def diagnose(
+    log: Log,
+    full: Annotated[bool, typer.Option("--full", help="Write every finding out.")] = False,
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
     """What is wrong with this run, since when, and what to do."""
     from assistant.diagnosis import diagnose as look
     from assistant.diagnosis.render import diagnosis_json
@@ -94,7 +99,7 @@ def diagnose(log: Log, as_json: Json = False, lang: InLanguage = None) -> None:
         return
     from assistant.cli.note import print_note
 
-    print_note(diagnosis, language)
+    print_note(diagnosis, language, full=full)
 
 
 @app.command()

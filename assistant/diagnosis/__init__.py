@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from assistant.cards import card
 from assistant.diagnosis.detector import Detector, Outcome, registered
 from assistant.diagnosis.finding import Diagnosis, Finding, NotChecked, Quantity, Severity, Unknown
@@ -23,6 +25,8 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
     unknown: list[Unknown] = []
     chosen = registered().values() if only is None else [registered()[name] for name in only]
     for one in chosen:
+        if not _applies(one, view):
+            continue
         outcome = _look(one, view)
         if isinstance(outcome, NotChecked):
             unknown.append(Unknown(one.id, outcome.needs))
@@ -34,6 +38,19 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
     return Diagnosis(run, in_order(findings), sorted(fine), unknown)
 
 
+CRITIC_METRICS = frozenset(
+    "explained_variance value_loss value_mean value_max value_min value_clip_fraction value_prediction_mean "
+    "critic_grad_norm critic_lr time_values time_update_critic".split()
+)
+
+
+def _applies(one: Detector, view: RunView) -> bool:
+    """Whether the question makes sense here: a log without metrics, or a run without a critic, leaves nothing unknown."""
+    if one.needs and not view.run.n_rows:
+        return False
+    return not CRITIC_METRICS.intersection(one.needs) or not view.critic_free
+
+
 def _look(one: Detector, view: RunView) -> Outcome:
     for name in one.needs:
         series = view[name]
@@ -43,7 +60,8 @@ def _look(one: Detector, view: RunView) -> Outcome:
         first = view[one.needs[0]]
         if first is not None and int(first.finite.sum()) < one.min_points:
             return NotChecked(f"steps>={one.min_points}")
-    return one.function(view, one.thresholds())
+    with np.errstate(all="ignore"):  # logs hold Inf and NaN; arithmetic on them is not worth a warning
+        return one.function(view, one.thresholds())
 
 
 def _severity(finding_id: str) -> Severity:

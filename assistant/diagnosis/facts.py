@@ -7,8 +7,17 @@ from assistant.run import Point
 
 
 def printed(point: Point) -> Quantity:
-    """A value exactly as the log printed it."""
-    return Quantity(point.value, point.text, "run", point.metric, point.step, point.line)
+    """A value that the log printed; a long one is shown to four digits (the point in ``evidence`` keeps them all)."""
+    return Quantity(point.value, shown(point), "run", point.metric, point.step, point.line)
+
+
+def shown(point: Point) -> str:
+    """A printed value for people: as printed up to eight characters, else rounded to four significant digits."""
+    if len(point.text) <= 8 or point.value != point.value or abs(point.value) == float("inf"):
+        return point.text
+    if abs(point.value) >= 1000:
+        return f"{point.value:.0f}"
+    return f"{point.value:.4g}"
 
 
 def derived(value: float, formula: str, *, metric: str | None = None, text: str | None = None) -> Quantity:
@@ -40,3 +49,8 @@ def number(value: float) -> str:
     if abs(value) >= 100:
         return f"{value:.0f}"
     return f"{value:.3g}"
+
+
+def quoted(text: str, line: int) -> Quantity:
+    """Words of the log, as they stand on ``line`` (the value is that line's number)."""
+    return Quantity(float(line), text, "run", line=line)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from assistant.run import Point, Run
+from assistant.run import Point, Run, SourceLine
 
 Severity = Literal["critical", "high", "medium", "low", "info"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
@@ -35,7 +35,8 @@ class Finding:
 
     The words are in the card ``findings/<id>``: ``variant`` chooses among its ``says``, ``facts`` fill the placeholders.
     ``causes`` are cause ids of the card, most likely first (None: the card's own order); ``fixes`` narrows and fills the
-    card's fixes: fix key → new value (None: the card's). ``confidence`` is 0–1 and heuristic.
+    card's fixes: fix key → new value (None: the card's). ``confidence`` is 0–1 and heuristic. ``excerpt`` are lines of the
+    log that carry it, for findings whose evidence is words.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Finding:
     causes: Sequence[str] | None = None
     fixes: Mapping[str, Any] | None = None
     follows: Sequence[str] = ()
+    excerpt: Sequence[SourceLine] = ()
 
 
 @dataclass(frozen=True, slots=True)

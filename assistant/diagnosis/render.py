@@ -7,8 +7,9 @@ from typing import Any
 
 from assistant.cards import card, pick
 from assistant.diagnosis.finding import Diagnosis, Finding
+from assistant.diagnosis.settings import settings
 from assistant.diagnosis.view import era_matches
-from assistant.messages import Language, say
+from assistant.messages import Language, has, say
 from assistant.run import Run, json_value
 
 
@@ -39,24 +40,31 @@ def causes(finding: Finding, language: Language = "en") -> list[str]:
 def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[str, Any]]:
     """What to change: ``{"key", "from", "to", "why", "check"}``; a key that this version lacks is left out.
 
-    ``from`` is the value in the log's config, else the default of this version, else None. ``key`` is None for a step
-    that is not a setting.
+    ``from`` is the value in the log's config or metrics, else the default of this version, else None. ``key`` is None for a step
+    that is not a setting. A setting that the config already has at the wanted value is left out.
     """
     rows = card(f"findings/{finding.id}").front.get("fixes") or ()
     if finding.fixes is not None:
         wanted = finding.fixes
-        rows = [{**row, "to": wanted[row["id"]] if wanted[row["id"]] is not None else row.get("to")} for row in rows if row["id"] in wanted]
+        by_id = {row["id"]: row for row in rows}
+        rows = [{**by_id[name], "to": by_id[name].get("to") if to is None else to} for name, to in wanted.items()]
+    observed = settings(run)
     out = []
     for row in rows:
         key = by_era(row.get("key"), run.era)
         if isinstance(row.get("key"), Mapping) and key is None:
             continue
-        current = run.config.get(key) if key else None
+        current, to = observed.get(key) if key else None, by_era(row.get("to"), run.era)
+        start = by_era(row.get("default"), run.era) if current is None else current
+        if to is not None and start == to:
+            if current is not None:
+                continue  # set so already
+            start = None  # "make sure that it is", for a setting that the log does not show
         out.append(
             {
                 "key": key,
-                "from": by_era(row.get("default"), run.era) if current is None else current,
-                "to": by_era(row.get("to"), run.era),
+                "from": start,
+                "to": to,
                 "why": pick(row.get("why"), language),
                 "check": pick(row.get("check"), language),
             }
@@ -85,6 +93,8 @@ def needs(unknown_needs: str, language: Language = "en") -> str:
     """What to log or paste so that a detector can judge."""
     if unknown_needs.startswith("steps>="):
         return say("diagnosis.needs_steps", language, n=unknown_needs[7:])
+    if has(f"diagnosis.needs_{unknown_needs}"):
+        return say(f"diagnosis.needs_{unknown_needs}", language)
     if "=" in unknown_needs or "/" in unknown_needs:
         return unknown_needs
     return say("diagnosis.needs_metric", language, metric=metric_title(unknown_needs, language))
@@ -125,6 +135,7 @@ def finding_json(finding: Finding, run: Run, language: Language = "en") -> dict[
         "evidence": [
             {"metric": p.metric, "step": p.step, "value": json_value(p.value), "text": p.text, "line": p.line} for p in finding.evidence
         ],
+        "excerpt": [{"line": row.line, "text": row.text} for row in finding.excerpt],
         "causes": causes(finding, language),
         "fixes": fixes(finding, run, language),
         "rules_out": rules_out(finding, language),
@@ -141,5 +152,3 @@ def diagnosis_json(diagnosis: Diagnosis, language: Language = "en") -> dict[str,
         "fine": list(diagnosis.fine),
         "unknown": [{"finding": u.finding, "needs": needs(u.needs, language)} for u in diagnosis.unknown],
     }
-
-

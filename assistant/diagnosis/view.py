@@ -165,6 +165,11 @@ class RunView:
         """Advantage estimator: from the config, else what the metrics show (``run.algorithm``)."""
         return self.setting("algorithm.adv_estimator") or self.run.algorithm
 
+    @cached_property
+    def critic_free(self) -> bool:
+        """No critic is trained: batch statistics are printed, and no metric of a value function."""
+        return self.has("score_mean") and not any(self.has(name) for name in ("value_loss", "explained_variance", "value_mean"))
+
     @property
     def loss_agg_mode(self) -> str:
         return str(self.setting("actor_rollout_ref.actor.loss_agg_mode", default="token-mean"))

@@ -1,0 +1,82 @@
+"""The language of a question: English or Chinese; everything else is answered in English."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.messages import Language
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_OTHER = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")  # kana and hangul: Han beside them is not Chinese
+_WORDS = re.compile(r"[A-Za-z]+")
+_ENGLISH = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "at",
+        "be",
+        "because",
+        "but",
+        "can",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "not",
+        "of",
+        "on",
+        "or",
+        "should",
+        "so",
+        "than",
+        "that",
+        "the",
+        "then",
+        "there",
+        "these",
+        "this",
+        "to",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+    ]
+)
+
+
+def detect(text: str, default: Language = "en") -> Language:
+    """``text`` is Chinese when Han characters carry the sentence, not only a name inside an English one.
+
+    English metric names do not count against Chinese: only English function words do.
+    """
+    sample = text[:4000]
+    han = len(_HAN.findall(sample))
+    if not han:
+        return "en" if _WORDS.search(sample) else default
+    if _OTHER.search(sample):
+        return "en"
+    english = sum(word.lower() in _ENGLISH for word in _WORDS.findall(sample))
+    return "zh" if han >= 2 * english else "en"

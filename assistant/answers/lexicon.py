@@ -1,0 +1,417 @@
+"""Names in a question: which metric, finding, setting or concept a few words stand for.
+
+Names come from the cards (printed keys, aliases, titles) and from the run itself (unknown keys of a fork, its config). A
+name is a tuple of tokens; a token is a run of Latin letters and digits, or one Chinese character, so that ``pg_loss``,
+``pg loss``, ``actor/pg_loss`` and ``KL 损失`` are all looked up in one table, the longest match first.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from assistant.answers.words import SYMPTOMS
+from assistant.cards import cards, in_folder
+from assistant.run import Run
+
+MAX_QUESTION = 4000
+"""Characters of a question that are read; a longer one is a pasted log or an attack."""
+
+_TOKEN = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
+_GENERIC = frozenset(
+    [
+        "actor",
+        "critic",
+        "loss",
+        "step",
+        "adv",
+        "ref",
+        "reward",
+        "values",
+        "value",
+        "mean",
+        "max",
+        "min",
+        "std",
+        "training",
+        "train",
+        "timing",
+        "perf",
+        "batch",
+        "rollout",
+        "val",
+        "mode",
+        "n",
+        "name",
+        "count",
+        "enable",
+        "type",
+        "path",
+        "model",
+        "data",
+        "testing",
+        "epoch",
+        "all",
+        "total",
+        "valid",
+        "returns",
+        "kl",
+        "gen",
+        "states",
+        "response",
+        "prompt",
+        "time",
+        "lr",
+        "seed",
+        "logger",
+        "size",
+        "key",
+    ]
+)
+_STATISTICS = frozenset({"mean", "max", "min", "std"})
+_ALONE = frozenset({"lr", "gen", "kl", "adv"})
+
+SETTING_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "data.train_batch_size": ("batch size", "train batch size", "批大小", "batch 大小", "批次大小"),
+    "actor_rollout_ref.actor.ppo_mini_batch_size": ("mini batch size", "mini batch", "小批大小"),
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": ("micro batch size", "micro batch"),
+    "actor_rollout_ref.actor.optim.lr": ("learning rate setting", "configured learning rate", "学习率设置"),
+    "actor_rollout_ref.actor.clip_ratio": ("ppo clip", "clip epsilon", "epsilon"),
+    "actor_rollout_ref.rollout.n": ("group size", "rollouts per prompt", "rollout n", "组大小", "每组采样数"),
+    "actor_rollout_ref.rollout.temperature": ("temperature", "采样温度", "温度"),
+    "algorithm.kl_ctrl.kl_coef": ("kl coef", "kl_ctrl.kl_coef"),
+    "algorithm.adv_estimator": ("advantage estimator", "adv_estimator", "优势估计"),
+    "algorithm.gamma": ("gamma", "discount factor", "折扣因子"),
+    "data.gen_batch_size": ("gen batch size",),
+    "data.max_response_length": ("max response length", "response limit", "最大回复长度", "回复长度上限"),
+    "data.max_prompt_length": ("max prompt length", "最大提示长度"),
+    "actor_rollout_ref.actor.entropy_coeff": ("entropy coefficient", "entropy coeff", "熵系数"),
+    "trainer.total_epochs": ("epochs", "total epochs"),
+    "actor_rollout_ref.model.path": ("which model", "base model", "model path", "什么模型", "模型路径"),
+    "trainer.test_freq": ("test freq", "validation frequency"),
+    "trainer.n_gpus_per_node": ("how many gpus", "gpus per node", "几张卡"),
+}
+"""How people call a setting without its key."""
+
+
+SETTING_OF_METRIC: Mapping[str, str] = {
+    "policy_lr": "actor_rollout_ref.actor.optim.lr",
+    "critic_lr": "critic.optim.lr",
+    "reference_kl_coef": "actor_rollout_ref.actor.kl_loss_coef",
+    "reward_kl_coef": "algorithm.kl_ctrl.kl_coef",
+}
+"""Metrics that repeat a setting."""
+
+
+PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "kl": ("reference_kl", "reward_kl", "rollout_kl", "policy_step_kl"),
+    "kl 散度": ("reference_kl", "reward_kl", "rollout_kl", "policy_step_kl"),
+    "loss": ("train_loss", "policy_loss", "policy_total_loss"),
+    "损失": ("train_loss", "policy_loss", "policy_total_loss"),
+    "grad norm": ("policy_grad_norm", "train_grad_norm"),
+    "梯度范数": ("policy_grad_norm", "train_grad_norm"),
+    "lr": ("policy_lr", "train_lr"),
+    "learning rate": ("policy_lr", "train_lr"),
+    "学习率": ("policy_lr", "train_lr"),
+    "reward": ("score_mean", "reward_mean"),
+    "奖励": ("score_mean", "reward_mean"),
+    "step time": ("time_step", "seconds_per_step", "train_step_seconds"),
+}
+"""Names that mean what the log has of them, likeliest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a name stands for. ``kind`` is metric, finding, setting, concept or key; ``key`` the printed key meant, if any."""
+
+    kind: str
+    id: str
+    weight: float
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name found in the question: token range, characters and what it may stand for, likeliest first."""
+
+    start: int
+    end: int
+    first_char: int
+    last_char: int
+    targets: tuple[Target, ...]
+
+
+@dataclass(slots=True)
+class Lexicon:
+    names: dict[tuple[str, ...], list[Target]] = field(default_factory=dict)
+    longest: int = 1
+
+    def add(self, text: str, target: Target) -> None:
+        tokens = tuple(token for token, *_ in tokenize(text))
+        self.add_tokens(tokens, target)
+
+    def add_tokens(self, tokens: tuple[str, ...], target: Target) -> None:
+        if not tokens:
+            return
+        rows = self.names.setdefault(tokens, [])
+        same = next((i for i, row in enumerate(rows) if (row.kind, row.id) == (target.kind, target.id)), None)
+        if same is None:
+            rows.append(target)
+        elif rows[same].weight < target.weight:
+            rows[same] = target
+        self.longest = max(self.longest, len(tokens))
+
+
+def normal(text: str) -> str:
+    return unicodedata.normalize("NFKC", text[:MAX_QUESTION]).casefold()
+
+
+def tokenize(text: str) -> list[tuple[str, int, int]]:
+    """Tokens with their character range in ``normal(text)``."""
+    return [(m[0], m.start(), m.end()) for m in _TOKEN.finditer(normal(text))]
+
+
+def singular(token: str) -> str:
+    return token[:-1] if len(token) >= 5 and token.endswith("s") and not token.endswith("ss") else token
+
+
+@cache
+def base() -> Lexicon:
+    """Every name that the cards know."""
+    lexicon = Lexicon()
+    for card in in_folder("metrics"):
+        for index, metric in enumerate(card.front.get("metrics") or ()):
+            target = metric["id"]
+            for keys in (metric.get("names") or {}).values():
+                for name in keys:
+                    _add_key(lexicon, name["key"] if isinstance(name, Mapping) else name, target, index)
+            for text in _texts(metric.get("aliases")):
+                lexicon.add(text, Target("metric", target, 3.0 - index * 0.01))
+        metrics = card.front.get("metrics") or ()
+        if metrics:
+            for text in _texts(card.front.get("title")):
+                lexicon.add(re.sub(r"\s*[(（].*", "", text), Target("metric", metrics[0]["id"], 2.5))
+    for card in in_folder("findings"):
+        name = card.id.partition("/")[2]
+        for text in (name, *_texts(card.front.get("title")), *_texts(card.front.get("aliases"))):
+            lexicon.add(text, Target("finding", name, 2.6))
+        for fix in card.front.get("fixes") or ():
+            key = fix.get("key")
+            for one in key.values() if isinstance(key, Mapping) else (key,):
+                if one:
+                    _add_setting(lexicon, one)
+    for folder in ("concepts", "guides"):
+        for card in in_folder(folder):
+            for text in (card.id.partition("/")[2], *_texts(card.front.get("title")), *_texts(card.front.get("aliases"))):
+                lexicon.add(text, Target("concept", card.id, 2.0))
+    for card in in_folder("config"):
+        key = card.front.get("key")
+        for one in [key] if isinstance(key, str) else key or ():
+            _add_setting(lexicon, one)
+    for key, names in SETTING_ALIASES.items():
+        _add_setting(lexicon, key)
+        for text in names:
+            lexicon.add(text, Target("setting", key, 2.0))
+    for text, metrics in PLAIN_NAMES.items():
+        for index, metric in enumerate(metrics):
+            lexicon.add(text, Target("metric", metric, 2.9 - 0.05 * index))
+    _plain_forms(lexicon)
+    return lexicon
+
+
+@cache
+def known_metrics() -> frozenset[str]:
+    """Canonical names of the cards."""
+    return frozenset(metric["id"] for card in in_folder("metrics") for metric in card.front.get("metrics") or ())
+
+
+def of_run(run: Run) -> Lexicon:
+    """What this run adds: printed keys that no card knows, and the keys of its config."""
+    lexicon = Lexicon()
+    known = base().names
+    for key in run.columns:
+        tokens = tuple(token for token, *_ in tokenize(key))
+        if tokens and tokens not in known:
+            lexicon.add_tokens(tokens, Target("key", key, 3.0, key))
+            parts = key.split("/")
+            if len(parts) > 1 and len(parts[-1]) > 3 and parts[-1] not in _GENERIC:
+                lexicon.add(parts[-1], Target("key", key, 1.0, key))
+    for key in run.config:
+        _add_setting(lexicon, key)
+    return lexicon
+
+
+def find(text: str, lexicons: Iterable[Lexicon]) -> list[Mention]:
+    """Names in ``text``, longest first where they overlap, in the order of the text.
+
+    Names of concepts are found beside the others: "熵坍缩" is a concept, and names the metric 熵 all the same.
+    """
+    tables = list(lexicons)
+    tokens = tokenize(text)
+    words = [_spelled(token) for token, *_ in tokens]
+    longest = max(table.longest for table in tables)
+    literals, lowered = _literals(normal(text)), normal(text)
+    things: list[Mention] = []
+    concepts: list[Mention] = []
+    for start in range(len(tokens)):
+        for end in range(min(len(tokens), start + longest), start, -1):
+            rows = _targets(tables, tuple(words[start:end]))
+            for found, wanted in ((things, False), (concepts, True)):
+                if kept := tuple(row for row in rows if (row.kind == "concept") == wanted):
+                    mention = Mention(start, end, tokens[start][1], tokens[end - 1][2], kept)
+                    if _whole(mention, literals, lowered):
+                        found.append(mention)
+    return sorted([*_longest(things), *_longest(concepts)], key=lambda m: (m.start, m.end))
+
+
+def _targets(tables: list[Lexicon], key: tuple[str, ...]) -> list[Target]:
+    rows = [target for table in tables for target in table.names.get(key, ())]
+    if not rows:
+        single = tuple(singular(word) for word in key)
+        rows = [target for table in tables for target in table.names.get(single, ())] if single != key else []
+    return sorted(rows, key=lambda target: -target.weight)
+
+
+def _longest(found: list[Mention]) -> list[Mention]:
+    taken: list[Mention] = []
+    for mention in sorted(found, key=lambda m: (-(m.last_char - m.first_char), -m.targets[0].weight, m.start)):
+        if all(mention.end <= other.start or mention.start >= other.end for other in taken):
+            taken.append(mention)
+    return taken
+
+
+def symptoms(text: str) -> list[str]:
+    """Ids of findings whose signs the question describes, in the order of the table."""
+    lowered = normal(text)
+    return [name for name, pattern in SYMPTOMS.items() if f"findings/{name}" in cards() and pattern.search(lowered)]
+
+
+# Internals
+
+_LITERAL = re.compile(r"[a-z0-9_@]+(?:[/.][a-z0-9_@]+)*")
+_FAMILY_WEIGHT = {
+    "timing_per_token_ms": -0.6,
+    "timing_per_token": -0.6,
+    "prompt_length": -0.4,
+    "response_length_non_aborted": -0.4,
+    "mismatch": -0.1,
+}
+
+
+def _literals(lowered: str) -> list[tuple[int, int]]:
+    """Where the text has something written like a key: letters joined by ``_`` or ``/``."""
+    return [(m.start(), m.end()) for m in _LITERAL.finditer(lowered) if "_" in m[0] or "/" in m[0]]
+
+
+def _whole(mention: Mention, literals: list[tuple[int, int]], lowered: str) -> bool:
+    """Whether a name is not just a piece of a longer key: ``reward`` in ``reward_std`` or in ``rewards/chosen`` is not the reward.
+
+    A leading part may be missing (``train/grad_norm``), and a statistic at the end (``critic/score/std``).
+    """
+    for start, end in literals:
+        if mention.first_char >= end or mention.last_char <= start or (mention.first_char <= start and mention.last_char >= end):
+            continue
+        before, after = lowered[start : mention.first_char], lowered[mention.last_char : end]
+        if before and before[-1] not in "/.":
+            return False
+        if after and after.strip("/.") not in _STATISTICS:
+            return False
+    return True
+
+
+def _texts(value: object) -> list[str]:
+    """Strings of ``{"en": … or [ … ], "zh": …}``, a list, or a plain string."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for part in value.values() for text in _texts(part)]
+    if isinstance(value, (list, tuple)):
+        return [text for part in value for text in _texts(part)]
+    return []
+
+
+def _add_key(lexicon: Lexicon, key: str, target: str, index: int) -> None:
+    """A printed key and the shorter forms that people use of it."""
+    plain = re.sub(r"\(.*", "", key)
+    parts = plain.split("/")
+    less = _FAMILY_WEIGHT.get(parts[0], 0.0)
+    lexicon.add(key, Target("metric", target, 4.0, key))
+    lexicon.add(plain, Target("metric", target, 4.0, key))
+    for drop in range(1, len(parts)):
+        rest = parts[drop:]
+        if len(rest) == 1 and rest[0] in _GENERIC and rest[0] not in _ALONE:
+            continue
+        lexicon.add("/".join(rest), Target("metric", target, less + (2.0 if len(rest) > 1 or "_" in rest[0] else 1.0), key))
+    statistic = parts[-1] if parts[-1] in _STATISTICS else ""
+    if statistic:
+        body = parts[:-1]
+        weight = 2.0 + less - index * 0.1
+        if statistic == "mean" or index == 0:
+            lexicon.add("/".join(body), Target("metric", target, weight, key))
+            if len(body) > 1 and body[-1] not in _GENERIC:
+                lexicon.add(body[-1], Target("metric", target, weight - 0.5, key))
+        lexicon.add(f"{statistic} {body[-1]}", Target("metric", target, 1.8, key))
+        lexicon.add(f"{body[-1]} {statistic}", Target("metric", target, 1.8, key))
+    if parts[0] == "timing_s" and len(parts) == 2:
+        for text in (f"timing {parts[1]}", f"{parts[1]} time", f"time of {parts[1]}"):
+            lexicon.add(text, Target("metric", target, 1.5, key))
+    if "_mean" in parts[-1]:
+        lexicon.add(parts[-1].replace("_mean", ""), Target("metric", target, 1.4, key))
+
+
+def _add_setting(lexicon: Lexicon, key: str) -> None:
+    parts = key.split(".")
+    tokens = [tuple(token for token, *_ in tokenize(part)) for part in parts]
+    lexicon.add_tokens(tuple(token for part in tokens for token in part), Target("setting", key, 4.0))
+    for drop in range(1, len(parts)):
+        rest = parts[drop:]
+        if len(rest) == 1 and (rest[0] in _GENERIC or len(rest[0]) < 4):
+            continue
+        lexicon.add_tokens(tuple(token for part in tokens[drop:] for token in part), Target("setting", key, 1.6 if len(rest) > 1 else 1.2))
+
+
+def _plain_forms(lexicon: Lexicon) -> None:
+    """Glued (``pgloss``) and singular forms of what is there."""
+    for tokens, targets in list(lexicon.names.items()):
+        for target in targets:
+            if 2 <= len(tokens) <= 4 and all(token.isascii() for token in tokens):
+                lexicon.add_tokens(("".join(tokens),), Target(target.kind, target.id, target.weight - 0.3, target.key))
+            single = tuple(singular(token) for token in tokens)
+            if single != tokens:
+                lexicon.add_tokens(single, Target(target.kind, target.id, target.weight - 0.3, target.key))
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    return frozenset(token for tokens in base().names for token in tokens if token.isascii())
+
+
+@cache
+def _deletions() -> Mapping[str, str]:
+    """Each word of five letters or more with one letter left out → the word."""
+    table: dict[str, str] = {}
+    for word in sorted(_vocabulary()):
+        if len(word) >= 5 and word.isalpha():
+            for i in range(len(word)):
+                table.setdefault(word[:i] + word[i + 1 :], word)
+    return table
+
+
+@cache
+def _spelled(token: str) -> str:
+    """``token``, or the known word one slip away from it (``entrpy``, ``rewrad``)."""
+    if len(token) < 5 or not token.isalpha() or not token.isascii() or token in _vocabulary() or singular(token) in _vocabulary():
+        return token
+    table = _deletions()
+    if token in table and table[token][0] == token[0]:
+        return table[token]
+    for i in range(1, len(token)):
+        shorter = token[:i] + token[i + 1 :]
+        if shorter in _vocabulary() and len(shorter) >= 5:
+            return shorter
+        if shorter in table and table[shorter][0] == token[0] and abs(len(table[shorter]) - len(token)) == 0:
+            return table[shorter]
+    return token

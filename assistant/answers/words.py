@@ -1,0 +1,250 @@
+"""What people write when they want something: phrases of intents, of properties of a curve, and of symptoms.
+
+Only for understanding a question; nothing here is shown. Patterns match a lower-case question with NFKC applied. Names of
+metrics and findings come from the cards; ``SYMPTOMS`` adds how people describe a finding without its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns))
+
+
+INTENTS: Mapping[str, re.Pattern[str]] = {
+    "which": _any(
+        r"\bwhich\b.{0,30}\b(metrics?|numbers?|curves?|values?|of (all )?(these|those|the))\b.{0,60}\b(matter|important|look|"
+        r"watch|first|tell|on track)",
+        r"\bwhat (metrics?|numbers?|curves?) (should|do|to)\b.{0,25}\b(look|watch|track|monitor)",
+        r"\bwhat (should|do) i (look at|watch|monitor)\b.{0,6}(first|$|\?)",
+        r"(哪些|哪几个|哪个|什么).{0,6}(指标|数字|曲线).{0,12}(看|重要|关键|关注)",
+        r"(指标|数字|曲线).{0,12}(看|关注).{0,4}(哪|什么)",
+        r"(指标|数字).{0,4}(哪些|哪几个|哪个).{0,6}(重要|关键)",
+        r"(看|先看|关注)(哪些|哪几个|什么指标)",
+    ),
+    "time": _any(
+        r"where\b.{0,20}\btime\b.{0,12}\b(go|goes|gone|going|spent)",
+        r"\b(bottleneck|slowest|time breakdown)\b",
+        r"\btakes? (most|the most|longest)\b",
+        r"时间.{0,6}(花|去|用|耗).{0,6}(哪|什么)",
+        r"(瓶颈|耗时分布|最慢|哪一?步最慢|哪个阶段.{0,4}(慢|耗时))",
+    ),
+    "compare": _any(
+        r"\b(difference|differ|compare[ds]?|comparison|versus|vs\.?|relation(ship)?|correlat\w*|gap) \b",
+        r"\b(vs\.?|versus|gap between|same thing|difference|compare[ds]?)\b",
+        r"(区别|差别|差异|不同|对比|比较|关系|相关|差距|一回事)",
+    ),
+    "extremes": _any(
+        r"\b(highest|lowest|maximum|minimum|peak|largest|smallest|best|worst)\b",
+        r"(最高|最低|最大|最小|峰值|最好|最差)",
+    ),
+    "trend": _any(
+        r"\b(trends?|over time|develop\w*|evolv\w*|going (up|down)|(is|are) .{0,40}(rising|falling|increasing|decreasing|improving))\b",
+        r"(趋势|走势|变化情况|怎么变|是升是降|上升还是下降|在涨吗|在降吗|有没有(涨|降|提升))",
+    ),
+    "change": _any(
+        r"\b(fix|fixes|solve|remedy|speed (it |this )?up|what (can|could|should|do) (i|we) (do|change|tune|try|adjust|set))\b",
+        r"\bshould i (raise|lower|increase|decrease|reduce|change|turn|use|set|disable|enable|restart|stop)",
+        r"\b(how (do|can|should) (i|we|it be)|how to) (fix|solve|speed|prevent|avoid|stop|reduce|improve|configure|tune)",
+        r"\bwhat (parameters?|settings?|knobs?)\b|\bany advice\b|\bhelp\b$|\bwhat else\b",
+        r"(怎么办|怎么(改|调|修|解决|处理|优化|加速|提速|避免|设)|如何(改|调|解决|处理|优化|加速|避免|设)|该(改|调)|要(改|调)|"
+        r"改什么|调什么|解决办法|什么办法|怎样(解决|避免)|能(改|调)什么|要不要|需要(调|改|重启)|还能怎)",
+    ),
+    "why": _any(
+        r"\b(why|how come|what (causes?|caused|happened|went wrong|is the reason|could be the reason)|reasons?|due to what|"
+        r"how is (that|this) possible)\b",
+        r"\bhow can\b.{0,60}\bbe\b|\bwhat is going on\b|\bwhat is happening\b|\bwtf\b|\bwhats the\b",
+        r"(为什么|为何|为啥|怎么会|怎么回事|什么原因|原因|咋回事|什么问题|哪里有问题|出了什么|発生|發生了?什么|发生了什么|為什麼|是.{0,12}导致)",
+    ),
+    "normal": _any(
+        r"\b(normal|worry|worried|worrying|ok|okay|healthy|bad|good|fine|dangerous|serious|a problem|a bug|broken|expected|"
+        r"concern\w*|ignore|"
+        r"too (high|low|big|small|large|much|conservative)|right|wrong|trust|stuck|dead)\b",
+        r"(正常|健康|有问题|是不是|要紧|严重|危险|好事|可信|合理|对吗|行吗|可以吗|算高|算低|高吗|低吗|大吗|小吗|吗[?？]?$|没事|bug|坏了|正确|太(高|低|大|小|慢|保守))",
+    ),
+    "meaning": _any(
+        r"\b(what (does|do)\b.{0,60}\bmean|what (is|are) (a |an |the )?[\w/@. -]+\??$|meaning of|definition|define|explain|"
+        r"how (is|are) .{0,50}(computed|calculated|defined)|"
+        r"how (should|do|can) i (read|interpret))\b",
+        r"\bwhat is\b|\bwhat are\b|\bwhat does\b|\bstand for\b",
+        r"(什么意思|啥意思|是什么|是啥|含义|意味着|怎么(算|看|理解|解读|计算)|如何(计算|理解|解读)|定义|解释一下)",
+    ),
+    "value": _any(
+        r"\b(value of|how (much|many|high|low|large|big|long)|what was|at step|in step|on step|latest|last|current(ly)?|"
+        r"right now|first step|final)\b",
+        r"(多少|多高|多大|多长|几|当前|现在|目前|最新|最后|初始|第 ?\d+ ?步|数值)",
+    ),
+    "overview": _any(
+        r"\b(is|does|was|has)\b.{0,20}\b(run|training|experiment|log|job|everything|it)\b.{0,30}\b(healthy|ok|okay|fine|"
+        r"normal|going well|on track|working|good|look)",
+        r"\b(what('?s| is| was| went)? wrong|diagnos\w*|summary|summari[sz]e|overview|any (problems?|issues?)|anything wrong|"
+        r"how is (my|the|this) (run|training|it)|"
+        r"how('?s| is) it going|what do you (see|think)|analy[sz]e|check (my|this|the) (run|log|training))\b",
+        r"(总结|概览|总览|诊断|分析一下|看看(这|我)|整体|怎么样|训练.{0,6}(正常|健康|有问题)吗?|有没有(什么)?问题|有什么问题|哪里(有问题|不对|出了问题)|跑得|帮我看)",
+    ),
+}
+"""Every intent whose pattern matches is noted; `question.understand` decides which one leads."""
+
+PROPERTIES: Mapping[str, re.Pattern[str]] = {
+    "missing": _any(
+        r"\b(missing|absent|not (in|logged|shown|printed|there|reported)|isn'?t (logged|shown|there|in)|no longer logged|"
+        r"where is|where are|cannot find|can'?t find|disappear\w*)\b",
+        r"\b(have|has|see|is|are|there'?s|with) no (?!idea|error)",
+        r"(没有|不见|缺失|缺少|找不到|在哪|哪去了|不显示|没打印|消失|没了)",
+    ),
+    "nan": _any(r"\b(nan|inf|infinity|-inf)\b", r"(非数|无穷)"),
+    "positive": _any(r"\b(positive|above zero|greater than (zero|0)|> ?0)\b", r"(为正|是正|正数|正值|大于 ?(0|零)|正的)"),
+    "negative": _any(
+        r"\b(negative|below zero|less than (zero|0)|< ?0|minus)\b", r"(负|小于 ?(0|零))", r"(?<![\w.])[-−]\d+(\.\d+)?(?![\w])"
+    ),
+    "zero": _any(
+        r"\b(zero|zeros|0(\.0+)?)(?!\.?\d|%)\b", r"(为|是|等于|显示|都|全|停在)\s*(0|零)", r"(?<![\d.])0(\.0+)?(?![\d.%])", r"(恒为零|归零)"
+    ),
+    "high": _any(
+        r"\b(high|large|huge|big|above|too much|exceeds?|spik\w*|explod\w*|blow\w* up|blew up|long)\b",
+        r"(高|很大|太大|过大|超过|暴涨|爆炸|爆了|尖峰|飙|特别大|太多|太长)",
+    ),
+    "low": _any(
+        r"\b(low|small|tiny|below|little|short|near zero|close to zero)\b",
+        r"(很低|太低|低于|很小|太小|过小|偏低|接近 ?(0|零)|才|只有|太短)",
+    ),
+    "rising": _any(
+        r"\b(ris(e|es|ing)|increas\w*|grow\w*|grew|climb\w*|go(es|ing)? up|went up|jump\w*|goes higher|upward)\b",
+        r"(上升|升高|上涨|增长|增加|涨|变大|变长|变慢|越来越(大|高|长|慢))",
+    ),
+    "falling": _any(
+        r"\b(fall(s|ing)?|fell|decreas\w*|drop\w*|declin\w*|go(es|ing)? down|going donw|went down|shrink\w*|collaps\w*|suddenly)\b",
+        r"(下降|降低|下跌|掉|减少|变小|变短|坍缩|崩|跌|越来越(小|低|短))",
+    ),
+    "flat": _any(
+        r"\b(flat|stuck|plateau\w*|constant|not (improv|increas|mov|chang|learn|ris)\w*|never (changes|moves)|stays? (at|"
+        r"the same)|always|forever|hardly)\b",
+        r"(不变|不动|不涨|不上升|卡住|停滞|平台|一直|没变化|恒|始终|几乎没有提升)",
+    ),
+    "slow": _any(r"\b(slow\w*|takes? (so |too |very |extremely )?long|speed|hours)\b", r"(慢|耗时|太久|很久|提速|加速)"),
+    "crash": _any(
+        r"\b(crash\w*|died|killed|abort(s|ed)?|fail(s|ed|ure)?|exception|traceback|oom|out of memory|exited|hang(s|ing)?|hung|stopped)\b",
+        r"(崩溃|挂了|报错|被杀|杀掉|退出|异常|爆显存|显存爆|内存爆|卡死|失败|停了)",
+    ),
+}
+
+FOLLOW_UP = _any(
+    r"^\W*(and|so|but|then|ok(ay)?|also|what about|how about|why\??$|why is (that|this|it)|is (that|this|it)|should i|"
+    r"what (should|can|do) i|what does (that|it|this)|and why)\b",
+    r"^(那|所以|然后|还有|那么|这|它|另外|为什么[?？]?$|怎么办|怎么改|这个|该怎么)",
+    r"\b(it|that|this|they|them|those)\b",
+    r"(呢[?？]?$|它|这个|那个|这种情况)",
+)
+
+LAST = _any(r"\b(latest|last|current(ly)?|now|final|end)\b", r"(最新|最后|当前|现在|目前|最终)")
+FIRST = _any(r"\b(first|start(s|ed)?|begin\w*|initial(ly)?)\b", r"(最初|开始|初始|一开始|起始|第一步)")
+MAXIMUM = _any(r"\b(highest|maximum|max|peak|largest|best)\b", r"(最高|最大|峰值|最好)")
+MINIMUM = _any(r"\b(lowest|minimum|min|smallest|worst)\b", r"(最低|最小|最差)")
+
+CRITIC_WORDS = _any(r"\b(critic|value (function|model|network|head))\b", r"(价值(网络|函数|模型)?|评论家|critic)")
+SETTING_WORDS = _any(
+    r"\b(batch size|config\w*|setting|set to|hyper-?parameters?|parameter|option|what is my)\b",
+    r"(配置|设置|参数|超参|设成|设为|设的|批大小|批量)",
+)
+RUN_WORDS = _any(
+    r"\b(my|our|this (run|log|training)|the (run|log)|here|i (get|see|have)|in (the|this) log)\b",
+    r"(我的|这个(日志|训练|任务)|这份|日志(里|中)|我这|本次)",
+)
+TIMERS_SLOW = _any(
+    r"\b(step|training|run|it|iteration|everything)\b.{0,30}\b(slow\w*|takes? .{0,20}long)|\bwhy (is|so)\b.{0,30}\bslow\b",
+    r"(训练|一步|每步|整体|跑得?|step).{0,8}(慢|耗时|太久)|为什么.{0,12}这么慢|慢在哪",
+)
+
+CONFIGURED = _any(r"\b(config\w*|configured|hyper-?parameters?|set to)\b", r"(配置|设置|设成|设为|设的)")
+STEP_TAKES = _any(
+    r"\b(one|a|each|every|per) step\b.{0,12}\b(takes?|needs?|\d+ ?s\b)|\bstep takes\b", r"(一步|每步)[^，。？?]{0,8}(秒|分钟|小时)"
+)
+
+SYMPTOMS: Mapping[str, re.Pattern[str]] = {
+    "no-learning-signal": _any(
+        r"(all|every) groups? (have |has |the )?(same|identical|one) reward",
+        r"(advantages?|adv)\b.{0,30}(all )?(zero|0\b)",
+        r"(adv|优势).{0,10}全.{0,3}0",
+    ),
+    "non-finite": _any(r"!{3,}", r"感叹号", r"\bnan\b.{0,40}\b(loss|grad|everything|all)", r"invalid values", r"\bnan\b"),
+    "entropy-collapse": _any(r"entropy.{0,16}(collaps|near zero|to (almost )?(0|zero)\b)", r"熵.{0,6}(坍缩|塌|崩|归零|接近 ?0)"),
+    "entropy-explosion": _any(
+        r"(熵|entropy).{0,20}(explod|explosion|keeps? (ris|increas)|suddenly rises|爆炸|一直(往上)?(涨|升)|突然升高)",
+        r"gibberish|garbage|乱码|noise after",
+    ),
+    "policy-degenerate": _any(r"(same|fixed|identical) (answer|output)s?", r"(固定|同一个|一样的)(答案|输出|回答)"),
+    "reward-flat-floor": _any(
+        r"(reward|score).{0,20}(always|stuck|一直|始终).{0,6}(-?\d|zero)", r"(reward|score|奖励|分数).{0,8}(一直|始终|都)是? ?-?\d"
+    ),
+    "reward-plateau": _any(r"(reward|score|奖励).{0,20}(plateau|不涨|不上升|不再上升|not (increas|improv)\w*|stops? rising|flat)"),
+    "reward-collapse": _any(r"(reward|score|奖励).{0,30}(collaps|suddenly|drops?|falls?|went to (zero|0)|降为|掉到|变成?) ?"),
+    "reward-hacking": _any(r"hack"),
+    "overfitting": _any(r"over-?fit", r"过拟合"),
+    "crash-gpu-oom": _any(r"cuda (out of memory|oom)", r"\b(gpu|vram)\b.{0,20}(oom|out of memory)", r"显存.{0,6}(爆|不够|oom|溢出)"),
+    "crash-host-oom": _any(
+        r"(host|system|cpu|ram)\b.{0,24}\b(oom|out of memory)", r"ray.{0,10}(kill|杀)", r"(主机|系统)?内存.{0,6}(爆|oom|不够)"
+    ),
+    "crash-nccl": _any(r"nccl", r"mlx5"),
+    "crash-worker-died": _any(r"actordied|actor died|worker died|worker crashed"),
+    "hang": _any(r"\b(hang|hung|hangs|stuck at \d+/)", r"卡死|卡住不动"),
+    "crash-batch-divisibility": _any(r"divisible|after normalization|整除"),
+    "crash-token-budget": _any(r"max_token_len must be"),
+    "crash-prompt-too-long": _any(r"prompt length .{0,12} is longer"),
+    "crash-reward-function": _any(r"reward function is not implemented"),
+    "crash-disk": _any(r"no space left"),
+    "crash-checkpoint": _any(r"(checkpoint|ckpt).{0,20}(错误|失败|fail|error|加载不了|corrupt)"),
+    "truncation": _any(
+        r"(length|responses?|answers?|回复|回答|长度).{0,24}(hits? the (limit|cap|max)|触顶|触及上限|到上限)",
+        r"(responses?|answers?|回复|回答|输出).{0,24}(truncat|clipped|cut off|截断)",
+        r"\btruncat",
+        r"截断",
+    ),
+    "length-explosion": _any(r"(answers?|responses?|回复|回答).{0,16}(longer and longer|越来越长)"),
+    "length-collapse": _any(r"(answers?|responses?|回复|回答|输出).{0,24}(only get shorter|shorter and shorter|越来越短)"),
+    "generation-bound": _any(r"(gen(eration)?|rollout|生成).{0,24}(占|most of|half of|%|slow|慢)"),
+    "update-bound": _any(r"update_actor.{0,24}(占|%|slow|慢|of the|takes)"),
+    "progressive-slowdown": _any(r"slower (every|and slower|each)", r"越来越慢|越往后.{0,16}越慢"),
+    "first-step-slow": _any(r"first step.{0,30}(slow|long)", r"第一步.{0,16}(慢|长)"),
+    "throughput-drop": _any(r"(throughput|吞吐).{0,20}(drop|fell|falls|halv|下降|掉|低)"),
+    "gpu-memory-leak": _any(r"(gpu|vram|显存).{0,16}(leak|泄漏)", r"memory leak", r"显存.{0,8}(一直|越来越|不断)"),
+    "kl-blowup": _any(r"\bkl\b.{0,20}(explod|blow|blew|huge|suddenly rises|爆|突然增大|飙)"),
+    "kl-negative": _any(r"\bkl\b.{0,30}(negative|below zero|负)"),
+    "clip-saturation": _any(r"clip_?frac.{0,12}0\.[2-9]"),
+    "gradient-explosion": _any(r"(grad\w*( norm)?|梯度(范数)?).{0,20}(explod|explosion|blow|爆炸|爆了)"),
+    "gradient-spike": _any(r"(grad\w*( norm)?|梯度(范数)?).{0,20}(spike|尖峰|毛刺)"),
+    "group-size-one": _any(r"(rollout\.n|\bn) ?= ?1\b"),
+    "not-learning": _any(r"(not learning|nothing is learned|does not learn|hardly improve|没学|学不到|没有提升|几乎没有提升)"),
+    "critic-useless": _any(r"critic.{0,16}(useless|broken|failed|没用|失效|坏)"),
+    "reward-noisy": _any(r"(reward|score|奖励).{0,16}(nois|volatile|unstable|jumps|波动|震荡|不稳)"),
+    "format-accuracy-split": _any(r"(format|格式).{0,24}(accuracy|准确率)"),
+    "no-validation": _any(r"no (validation|val)\b|没有验证"),
+    "validation-above-train": _any(r"(val\w*|验证).{0,24}(higher than|above|高于|比训练.{0,4}高)"),
+    "loss-spike": _any(r"loss.{0,12}(spike|尖峰|突然增大|jumps)"),
+    "loss-divergence": _any(r"loss.{0,12}(diverg|发散|一直(涨|升))"),
+    "weights-not-loaded": _any(r"(weights?|权重).{0,16}(load|加载)"),
+    "kv-preemption": _any(r"preempt|抢占"),
+    "dataloader-stall": _any(r"data ?loader|data loading|数据加载"),
+    "checkpoint-stall": _any(r"(checkpoint|ckpt|保存).{0,20}(slow|takes|long|慢|久)"),
+    "validation-costly": _any(r"(validation|验证).{0,12}(slow|takes|long|慢|久)"),
+    "stale-samples": _any(r"stale|off-policy samples|陈旧|过期"),
+    "log-restarted": _any(r"(resum|restart|重启|续训).{0,20}(step|log|日志|步)"),
+    "host-memory-growth": _any(
+        r"(system |host |cpu |memory usage).{0,20}(rises?|climb\w*|grow\w*|keeps)", r"内存.{0,12}(涨|越来越高|增长|上升)"
+    ),
+    "gpu-fragmentation": _any(r"fragment", r"碎片", r"reserved.{0,24}(allocated|much)"),
+    "padding-waste": _any(r"padding|填充"),
+    "rollout-mismatch": _any(r"(vllm|rollout).{0,24}(训练|train\w*).{0,16}(logprob|log_prob|mismatch|不一致|对不上)", r"mismatch"),
+    "weights-not-synced": _any(r"(weights?|权重).{0,16}(sync|同步)"),
+    "no-critic-by-design": _any(r"(没有|no|missing|where).{0,12}(critic|vf_|value loss)"),
+    "critic-warmup": _any(r"(前几步|first few steps).{0,12}(没有|no|without).{0,8}actor"),
+    "positive-pg-loss": _any(r"(pg[ _]?loss|policy loss|策略损失).{0,24}(positive|为正|是正|正数|正的|above zero)"),
+    "learning-rate-rounded": _any(r"(\blr\b|learning rate|学习率).{0,24}(0\.000|\b0\b|zero|零)"),
+    "on-policy-zero-kl": _any(r"(ppo_kl|clip_?frac).{0,40}(\b0(\.0+)?\b|zero|零)"),
+    "mfu-unknown": _any(r"mfu.{0,16}(\b0(\.0+)?\b|zero|零)"),
+    "score-not-validation": _any(r"(score|准确率|accuracy).{0,40}(validation|验证集|测试集|test set)"),
+    "shutdown-noise": _any(r"(跑完|finished).{0,30}(actor died|报错|errors?)"),
+}
+"""Finding id → how people describe it. Only ids whose card exists are used."""

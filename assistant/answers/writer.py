@@ -1,0 +1,89 @@
+"""The built-in writer: the intent of the question decides who writes, the rest is common to every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from assistant.answers import about, compare, general, problems, settings, speed, values
+from assistant.answers.context import Context, asked_settings
+from assistant.answers.lexicon import MAX_QUESTION
+
+WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
+    "why": about.about,
+    "normal": about.about,
+    "meaning": about.about,
+    "about": about.about,
+    "change": about.about,
+    "value": values.values,
+    "trend": values.values,
+    "extremes": values.values,
+    "compare": compare.compare,
+    "time": speed.where_time_goes,
+    "setting": settings.settings,
+    "finding": problems.finding,
+    "crash": problems.crash,
+    "overview": problems.overview,
+    "which": general.which_metrics,
+    "concept": general.concept,
+    "unknown": general.unknown,
+}
+
+
+def write(context: Context) -> str:
+    """The answer as Markdown: paragraphs, the verdict first."""
+    question = context.question
+    named = bool(question.metrics or question.extra_keys)
+    writer = WRITERS[question.intent]
+    if not question.metrics and question.extra_keys and question.intent in ("why", "normal", "meaning", "about", "change", "compare"):
+        writer = values.values
+    elif not named and question.intent == "change":
+        writer = problems.change
+    elif not named and question.unknown_keys and question.intent in ("unknown", "overview"):
+        writer = general.unknown_key
+    if "crash" in question.properties and writer is about.about and problems.crashed(context):
+        writer = problems.crash
+    parts = [part for part in writer(context) if part]
+    if question.settings and question.intent != "setting":
+        parts.append(asked_settings(context, "\n".join(parts)))
+    if (
+        question.intent not in ("overview", "which", "unknown", "concept")
+        and writer is not general.unknown_key
+        and (line := problems.urgent(context))
+    ):
+        parts.append(line)
+    if len(question.text) > MAX_QUESTION:
+        parts.append(context.say("long_question"))
+    return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def followups(context: Context, most: int = 3) -> list[str]:
+    """Questions that lead on from this answer."""
+    question = context.question
+    asked: list[str] = []
+    faults = context.diagnosis.faults
+    if question.metrics:
+        key = context.key(question.metrics[0])
+        if context.series(question.metrics[0]) is not None and question.intent in ("value", "extremes", "meaning"):
+            asked.append(context.say("ask_normal", key=key))
+        if question.intent in ("normal", "why", "about") and context.series(question.metrics[0]) is not None:
+            asked.append(context.say("ask_trend", key=key))
+        if question.intent != "meaning":
+            asked.append(context.say("ask_meaning", key=key))
+    for finding in faults[:2]:
+        if finding.id not in question.findings and question.intent != "finding":
+            asked.append(context.say("ask_why", title=_title(context, finding.id)))
+    if faults and question.intent != "change":
+        asked.append(context.say("ask_change"))
+    if question.intent != "overview":
+        asked.append(context.say("ask_wrong"))
+    if context.view["time_step"] is not None and question.intent != "time":
+        asked.append(context.say("ask_time"))
+    if question.intent != "which":
+        asked.append(context.say("ask_which"))
+    return list(dict.fromkeys(asked))[:most]
+
+
+def _title(context: Context, name: str) -> str:
+    from assistant.cards import card
+
+    return card(f"findings/{name}").title(context.language)

@@ -1,0 +1,85 @@
+"""Parts of a reward that are logged on their own: one that is never earned, or one that crowds out another."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.facts import count, percent, printed
+from assistant.diagnosis.finding import Finding, NotChecked
+from assistant.diagnosis.score import finite_part, step_at, window_of
+from assistant.diagnosis.stats import baseline, tail, trend
+from assistant.diagnosis.view import RunView
+from assistant.run import Series
+
+_COMPONENT = re.compile(r"^(?:train/)?(?:rewards?|reward_extra_info|reward_components?)/([^/]+)(?:/mean)?$")
+_NEEDED = "val-aux/<source>/<reward part>/mean@N"
+_STATISTICS = {"mean", "max", "min", "std", "total", "sum"}
+_FORMAT = re.compile(r"format|tag|structure", re.IGNORECASE)
+_ACCURACY = re.compile(r"acc|correct|answer|solve|success|exact|pass", re.IGNORECASE)
+
+
+def _components(view: RunView) -> dict[str, Series]:
+    """Parts of the reward that are logged on their own, by printed name."""
+    found = {}
+    for name in view.run.columns:
+        match = _COMPONENT.match(name)
+        if match and match[1] not in _STATISTICS and (series := view.printed(name)) is not None and series.finite.any():
+            found[name] = finite_part(series)
+    return found
+
+
+@detector("reward-component-dead")
+def reward_component_dead(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    parts = {name: s for name, s in _components(view).items() if len(s) >= t.least_points}
+    if len(parts) < 2:
+        return NotChecked(_NEEDED)
+    dead = [s for s in parts.values() if not s.values.any()]
+    if not dead or len(dead) == len(parts):
+        return None
+    series = dead[0]
+    facts = {"n": count(len(series)), "dead": count(len(dead)), "parts": count(len(parts)), "step": count(int(series.steps[-1]))}
+    evidence = [s.point(-1) for s in dead[:3]]
+    return Finding(
+        "reward-component-dead",
+        confidence=0.7,
+        first_step=step_at(series, 0),
+        last_step=step_at(series, -1),
+        evidence=evidence,
+        facts=facts,
+    )
+
+
+@detector("format-accuracy-split")
+def format_accuracy_split(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """The format part of the reward rises while the accuracy part falls."""
+    parts = list(_components(view).values())
+    parts += [finite_part(one.series) for one in view.validations() if one.key.statistic.startswith("mean@")]
+    formats = [s for s in parts if _FORMAT.search(s.name.rpartition("/")[0] or s.name) and len(s) >= t.least_points]
+    answers = [s for s in parts if _ACCURACY.search(s.name) and not _FORMAT.search(s.name) and len(s) >= t.least_points]
+    if not formats or not answers:
+        return NotChecked(_NEEDED)
+    for one in formats:
+        for other in answers:
+            up, down = trend(one.scaled), trend(other.scaled)
+            width = window_of(len(other))
+            lost = baseline(other.scaled, width) - tail(other.scaled, width)
+            gained = tail(one.scaled, window_of(len(one))) - baseline(one.scaled, window_of(len(one)))
+            if not (up.rising and down.falling and lost > t.lost and gained > t.gained):
+                continue
+            facts = {
+                "format_then": printed(one.point(0)),
+                "format_now": printed(one.point(-1)),
+                "answer_then": printed(other.point(0)),
+                "answer_now": printed(other.point(-1)),
+                "lost": percent(lost, f"fall of {other.name}", metric=other.name),
+            }
+            return Finding(
+                "format-accuracy-split",
+                confidence=0.7,
+                first_step=step_at(other, 0),
+                last_step=step_at(other, -1),
+                evidence=[one.point(0), one.point(-1), other.point(0), other.point(-1)],
+                facts=facts,
+            )
+    return None

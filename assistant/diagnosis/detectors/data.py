@@ -1,0 +1,88 @@
+"""What goes in: prompts cut at their limit, data filtered out before training."""
+
+from __future__ import annotations
+
+import re
+
+from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.facts import count, percent, printed
+from assistant.diagnosis.finding import Finding, NotChecked, Quantity
+from assistant.diagnosis.score import finite_part, known, step_at
+from assistant.diagnosis.stats import median, sustained
+from assistant.diagnosis.view import RunView
+from assistant.run import Event
+
+_COUNT = re.compile(r"dataset len:\s*(\d+)")
+
+
+@detector("prompt-truncated", needs=("prompt_clip_ratio",))
+def prompt_truncated(view: RunView, t: Thresholds) -> Finding | None:
+    """Prompts as long as the limit were cut, unless the run would have stopped at one (``data.truncation=error``)."""
+    stops = view.setting("data.truncation") == "error" and view.era_is("<0.9") is not False
+    if stops or view.setting("data.filter_overlong_prompts") is True:
+        return None
+    series, longest = known(view, "prompt_clip_ratio"), known(view, "prompt_length_max")
+    assert series is not None
+    series = finite_part(series)
+    limit = view.number("data.max_prompt_length")
+    reached = limit is not None and longest is not None and bool((longest.scaled >= limit).any())
+    if view.era_is(">=0.9") and not reached:  # there the ratio counts prompts as long as the longest of the batch
+        return None
+    level = t.level if view.setting("data.truncation") or view.era_is("<0.9") else t.unsure_level
+    spells = sustained(series.scaled > level, int(min(t.k, len(series))), int(t.of))
+    if not spells or not (spells[-1].open or spells[-1].end - spells[-1].start >= t.of):
+        return None
+    spell = spells[-1]
+    share = median(series.scaled[spell.start : spell.end + 1])
+    facts: dict[str, Quantity] = {
+        "share": percent(share, f"median of {series.name} while it lasts", metric=series.name),
+        "last": printed(series.point(spell.end)),
+    }
+    evidence = [series.point(spell.start)] + ([series.point(spell.end)] if spell.end != spell.start else [])
+    if longest is not None and len(longest):
+        evidence.append(longest.point(-1))
+    return Finding(
+        "prompt-truncated",
+        severity="high" if share > t.grave else "medium",
+        confidence=0.8,
+        first_step=step_at(series, spell.start),
+        last_step=step_at(series, spell.end),
+        evidence=evidence,
+        facts=facts,
+    )
+
+
+def _size(event: Event) -> int | None:
+    found = _COUNT.search(event.text)
+    if found:
+        return int(found[1])
+    numbers = [value for value in event.data.values() if isinstance(value, int) and not isinstance(value, bool)]
+    return numbers[0] if len(numbers) == 1 else None
+
+
+@detector("data-filtered")
+def data_filtered(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """``dataset len`` and the ``filter dataset len`` that follows it, for each data set that the log names."""
+    events = sorted(view.events("dataset-size", "dataset-filtered"), key=lambda event: event.line)
+    pairs: list[tuple[int, int, Event]] = []
+    size: int | None = None
+    for event in events:
+        number = _size(event)
+        if event.kind == "dataset-size":
+            size = number
+        elif size and number is not None:
+            pairs.append((size, number, event))
+            size = None
+    if not pairs:
+        return NotChecked("dataset len / filter dataset len")
+    before, after, event = min(pairs, key=lambda pair: pair[1] / pair[0])
+    if after >= t.kept * before:
+        return None
+    facts = {
+        "before": Quantity(before, str(before), "run", line=event.line),
+        "after": Quantity(after, str(after), "run", line=event.line),
+        "lost": percent(1 - after / before, "1 − filtered / all"),
+        "line": count(event.line),
+    }
+    severity = "high" if after < t.grave_kept * before else "medium"
+    return Finding("data-filtered", severity=severity, confidence=0.9, facts=facts)  # type: ignore[arg-type]

@@ -1,0 +1,258 @@
+"""Answer lengths: growing, shrinking, aborted, a long tail, agents out of turns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detectors.truncation import cut_share
+from assistant.diagnosis.facts import count, derived, percent, printed
+from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.score import (
+    finite_part,
+    known,
+    known_together,
+    main_validations,
+    score_scale,
+    smoothed,
+    step_at,
+    step_noise,
+    window_of,
+)
+from assistant.diagnosis.stats import baseline, median, sustained, tail, trend
+from assistant.diagnosis.view import RunView
+from assistant.run import FloatArray, Series
+
+
+def _gain(view: RunView, since: int) -> tuple[float, bool]:
+    """Gain of the score since a step, in shares of its range, and whether the curve rises by more than its noise."""
+    score = known(view, "score_mean")
+    if score is None:
+        return float("nan"), False
+    score = finite_part(score)
+    part = score.scaled[score.steps >= since]
+    if len(part) < 6:
+        return float("nan"), False
+    scale = score_scale(view)
+    span = scale.span if scale and scale.span > 0 else max(float(np.ptp(smoothed(score))), 1e-9)
+    width = window_of(len(part))
+    gained = tail(part, width) - baseline(part, width)
+    rising = trend(part).rising and gained > step_noise(part) / np.sqrt(width)
+    return gained / span, bool(rising)
+
+
+def _validation_move(view: RunView, since: int) -> int:
+    """+1 when validation rises since a step, −1 when it falls, 0 when flat or too short to tell."""
+    moves = [trend(part).z for one in main_validations(view) if len(part := one.series.scaled[one.series.steps >= since]) >= 4]
+    if not moves:
+        return 0
+    z = median(np.array(moves))
+    return 1 if z > 1.96 else -1 if z < -1.96 else 0
+
+
+def _level(series: Series) -> tuple[FloatArray, float, float]:
+    """Smoothed lengths, the run's own start, and now (median of the last window)."""
+    return smoothed(series), baseline(series.scaled), tail(series.scaled, window_of(len(series)))
+
+
+def _since(level: FloatArray, limit: float) -> int:
+    """Index from which the smoothed lengths stay above a limit (single dips aside)."""
+    spells = sustained(level > limit, 5, 10, clear=10)
+    return spells[-1].start if spells else len(level) - 1
+
+
+@detector("length-explosion", needs=("response_length_mean",), min_points=20, also=("length-growth-healthy", "length-hacking"))
+def length_growth(view: RunView, t: Thresholds) -> Finding | None:
+    """Answers grew: with the score and validation (healthy), with the score only (bought), or with nothing."""
+    lengths = known(view, "response_length_mean")
+    assert lengths is not None
+    lengths = finite_part(lengths)
+    level, start, now = _level(lengths)
+    if not (start > 0 and now > t.noticeable * start and trend(lengths.scaled).rising):
+        return None
+    first = int(lengths.steps[0])
+    since = _since(level, t.noticeable * start)
+    gain, rising = _gain(view, first)
+    recent_gain, _ = _gain(view, int(lengths.steps[since]))
+    moved = _validation_move(view, first)
+    share = cut_share(view)
+    cut = tail(share.scaled) if share is not None else 0.0
+    facts = {
+        "start": derived(start, f"median of the first 10 values of {lengths.name}", metric=lengths.name),
+        "now": derived(now, f"median of the last values of {lengths.name}", metric=lengths.name),
+        "times": derived(now / start, "ratio of the two medians"),
+        "since": count(int(lengths.steps[since])),
+        "step": count(int(lengths.steps[-1])),
+    }
+    evidence = [lengths.point(0), lengths.point(since), lengths.point(-1)]
+    start_step, last_step = step_at(lengths, since), step_at(lengths, -1)
+    if rising and gain > t.gain and cut < t.cut and moved >= 0:
+        score = known(view, "score_mean")
+        if score is not None:
+            score = finite_part(score)
+            facts["score_start"] = derived(baseline(score.scaled), f"median of the first 10 values of {score.name}", metric=score.name)
+            facts["score_now"] = derived(tail(score.scaled), f"median of the last 10 values of {score.name}", metric=score.name)
+            evidence.append(score.point(-1))
+        return Finding("length-growth-healthy", confidence=0.8, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts)
+    if now < t.factor * start:
+        return None
+    if rising and gain > t.gain and moved < 0:
+        curve = main_validations(view)[0].series
+        facts["validation"] = printed(curve.point(-1))
+        evidence = [*evidence[:3], curve.point(-1)]
+        return Finding("length-hacking", confidence=0.7, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts)
+    if rising and recent_gain > t.gain and cut < t.grave_cut:  # the growth earns its tokens; what is cut is truncation's business
+        return None
+    since = _since(level, t.factor * start)
+    facts["since"], evidence[1] = count(int(lengths.steps[since])), lengths.point(since)
+    start_step = step_at(lengths, since)
+    variant = "default"
+    if share is not None and cut >= t.cut:
+        variant = "cut"
+        facts["share"] = percent(cut, f"median of the last 10 values of {share.name}", metric=share.name)
+        evidence.append(share.point(-1))
+    return Finding(
+        "length-explosion",
+        severity="high" if cut >= t.grave_cut or not rising else "medium",
+        confidence=0.8 if not rising else 0.65,
+        evidence=evidence,
+        facts=facts,
+        variant=variant,
+        first_step=start_step,
+        last_step=last_step,
+    )
+
+
+@detector("length-collapse", needs=("response_length_mean",), min_points=10, also=("short-answer-hacking",))
+def length_fall(view: RunView, t: Thresholds) -> Finding | None:
+    """Answers shrank to a fraction of the run's start: harmless when score and validation rise with it."""
+    lengths = known(view, "response_length_mean")
+    assert lengths is not None
+    lengths = finite_part(lengths)
+    _, start, now = _level(lengths)
+    if not (start > t.tiny and now < t.factor * start):
+        return None
+    below = lengths.scaled < t.factor * start
+    spells = [s for s in sustained(below, int(t.k), int(t.of)) if s.open]
+    if not spells:
+        return None
+    since = spells[-1].start
+    first = int(lengths.steps[0])
+    gain, rising = _gain(view, first)
+    moved = _validation_move(view, first)
+    facts = {
+        "start": derived(start, f"median of the first 10 values of {lengths.name}", metric=lengths.name),
+        "now": derived(now, f"median of the last values of {lengths.name}", metric=lengths.name),
+        "share": percent(now / start, "ratio of the two medians", metric=lengths.name),
+        "since": count(int(lengths.steps[since])),
+        "step": count(int(lengths.steps[-1])),
+    }
+    evidence = [lengths.point(0), lengths.point(since), lengths.point(-1)]
+    start_step, last_step = step_at(lengths, since), step_at(lengths, -1)
+    shortest = known(view, "response_length_min")
+    stubs = shortest is not None and tail(shortest.scaled) <= t.stub and now <= t.short
+    held = np.isfinite(gain) and (rising or gain > -t.held)
+    if held and (moved < 0 or (moved == 0 and stubs and not main_validations(view))):
+        if moved < 0:
+            evidence = [*evidence, main_validations(view)[0].series.point(-1)]
+        elif shortest is not None:
+            evidence = [*evidence, shortest.point(-1)]
+        return Finding("short-answer-hacking", confidence=0.75, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts)
+    if held and rising:
+        return None
+    if held and moved >= 0 and now > t.stub_mean:
+        return None
+    score = known(view, "score_mean")
+    variant = "default"
+    if score is not None and np.isfinite(gain) and gain < 0:
+        score = finite_part(score)
+        facts["score_start"] = derived(baseline(score.scaled), f"median of the first 10 values of {score.name}", metric=score.name)
+        facts["score_now"] = derived(tail(score.scaled), f"median of the last 10 values of {score.name}", metric=score.name)
+        evidence = [*evidence, score.point(-1)]
+        variant = "score_fell"
+    return Finding(
+        "length-collapse", confidence=0.85, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts, variant=variant
+    )
+
+
+@detector("aborted-generations", needs=("aborted_ratio",))
+def aborted_generations(view: RunView, t: Thresholds) -> Finding | None:
+    series = known(view, "aborted_ratio")
+    assert series is not None
+    series = finite_part(series)
+    spells = sustained(series.scaled > t.level, int(min(t.k, len(series))), int(t.of))
+    if not spells or not (spells[-1].open or spells[-1].end - spells[-1].start >= t.of):
+        return None
+    spell = spells[-1]
+    share = median(series.scaled[spell.start : spell.end + 1])
+    top = spell.start + int(np.argmax(series.scaled[spell.start : spell.end + 1]))
+    facts = {"share": percent(share, f"median of {series.name} while it lasts", metric=series.name), "top": printed(series.point(top))}
+    evidence = [series.point(spell.start)] + ([series.point(top)] if top != spell.start else [])
+    return Finding(
+        "aborted-generations",
+        severity="high" if share > t.grave else "medium",
+        first_step=step_at(series, spell.start),
+        last_step=step_at(series, spell.end),
+        evidence=evidence,
+        facts=facts,
+    )
+
+
+@detector("long-tail", needs=("response_length_max", "response_length_mean", "time_gen", "time_step"), min_points=3)
+def long_tail(view: RunView, t: Thresholds) -> Finding | None:
+    """A few answers far longer than the rest, in a run whose steps are mostly spent generating."""
+    parts = known_together(view, "response_length_max", "response_length_mean", "time_gen", "time_step")
+    if parts is None:
+        return None
+    longest, mean, gen, step = parts
+    with np.errstate(all="ignore"):
+        ratio, share = longest.scaled / mean.scaled, gen.scaled / step.scaled
+    recent = slice(-int(t.of), None)
+    if not (median(ratio[recent]) > t.factor and median(share[recent]) > t.generation_share):
+        return None
+    facts = {
+        "max": printed(longest.point(-1)),
+        "mean": printed(mean.point(-1)),
+        "times": derived(median(ratio[recent]), f"median of {longest.name} / {mean.name}, last {min(len(ratio), int(t.of))} steps"),
+        "share": percent(median(share[recent]), f"median of {gen.name} / {step.name}"),
+    }
+    return Finding(
+        "long-tail",
+        confidence=0.6,
+        first_step=step_at(longest, 0),
+        last_step=step_at(longest, -1),
+        evidence=[longest.point(-1), mean.point(-1), gen.point(-1)],
+        facts=facts,
+    )
+
+
+@detector("turns-saturated", needs=("turns_mean", "turns_max"))
+def turns_saturated(view: RunView, t: Thresholds) -> Finding | None:
+    """The typical conversation is as long as the longest: agents stop because the turns are used up."""
+    pair = known_together(view, "turns_mean", "turns_max")
+    if pair is None:
+        return None
+    mean, longest = pair
+    cap = median(longest.scaled)
+    fewest = known(view, "turns_min")
+    fixed = fewest is not None and median(fewest.scaled) >= cap
+    if fixed or cap <= t.single_turn or np.mean(longest.scaled == cap) < t.steady:
+        return None
+    high = mean.scaled >= t.level * cap
+    spells = [s for s in sustained(high, int(min(t.k, len(high))), int(t.of)) if s.open]
+    if not spells:
+        return None
+    start = spells[-1].start
+    facts = {
+        "mean": printed(mean.point(-1)),
+        "max": printed(longest.point(-1)),
+        "share": percent(float(mean.scaled[-1]) / cap, f"{mean.name} / {longest.name}"),
+    }
+    return Finding(
+        "turns-saturated",
+        confidence=0.7,
+        first_step=step_at(mean, start),
+        last_step=step_at(mean, -1),
+        evidence=[mean.point(start), mean.point(-1), longest.point(-1)],
+        facts=facts,
+    )

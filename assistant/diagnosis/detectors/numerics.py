@@ -1,0 +1,184 @@
+"""NaN and Inf: where they began, whether they lasted, and whether they touch the weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assistant.diagnosis.batch import Mask, step_fact, step_number, step_of
+from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.facts import count, printed
+from assistant.diagnosis.finding import Finding, NotChecked
+from assistant.diagnosis.view import RunView
+from assistant.run import NO_STEP, Point, Series, Style
+
+ACTOR = (
+    "policy_loss",
+    "policy_total_loss",
+    "policy_grad_norm",
+    "policy_entropy",
+    "policy_step_kl",
+    "reference_kl",
+    "reward_kl",
+    "advantage_mean",
+    "advantage_max",
+    "train_loss",
+    "train_grad_norm",
+)
+CRITIC = ("value_loss", "critic_total_loss", "critic_grad_norm", "value_prediction_mean", "value_mean")
+NORMS = ("policy_grad_norm", "critic_grad_norm", "train_grad_norm")
+
+
+def _bad(series: Series) -> Mask:
+    """Printed as nan or inf. ``null`` may just mean "not there": only a lasting one at the end of a healthy series counts."""
+    bad: Mask = ~series.finite
+    null = series.styles == Style.NULL
+    if not null.any():
+        return bad
+    ended = len(series) > 3 and bool(null[-3:].all()) and bool(series.finite.any())
+    if not ended:
+        only_printed: Mask = bad & ~null
+        return only_printed
+    last_good = int(np.flatnonzero(series.finite)[-1])
+    bad[:last_good] &= ~null[:last_good]
+    return bad
+
+
+def _core(view: RunView) -> dict[str, tuple[Series, Mask]]:
+    found = {}
+    for name in (*ACTOR, *CRITIC):
+        series = view[name]
+        if series is not None and len(series):
+            found[name] = (series, _bad(series))
+    return found
+
+
+@detector("non-finite")
+def non_finite(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    core = _core(view)
+    if not core:
+        return NotChecked("policy_loss")
+    hit = {name: pair for name, pair in core.items() if pair[1].any()}
+    if not hit:
+        return None
+    first = min(int(s.steps[np.argmax(bad)]) for s, bad in hit.values())
+    last = max(int(s.steps[np.flatnonzero(bad)[-1]]) for s, bad in hit.values())
+    lasting = {name for name, (s, bad) in hit.items() if bad[-1] and bad[-min(len(bad), 3) :].all()}
+    n_bad = max(int(bad.sum()) for _, bad in hit.values())
+    n_steps = max(len(s) for s, _ in core.values())
+    only_norms = all(name in NORMS for name in hit)
+    if not lasting and only_norms and n_bad < t.skipped * n_steps:
+        variant, severity, confidence = "isolated_norm", "low", 0.8
+    elif not lasting:
+        variant, severity, confidence = "isolated", "high", 0.75
+    elif all(name in CRITIC for name in hit):
+        variant, severity, confidence = "critic", None, 0.95
+    elif all(bool(bad[0]) for s, bad in hit.values() if int(s.steps[0]) == first) and first == min(
+        int(s.steps[0]) for s, _ in core.values()
+    ):
+        variant, severity, confidence = "from_start", None, 0.95
+    else:
+        variant, severity, confidence = "default", None, 0.95
+    order = sorted(hit, key=lambda name: (int(hit[name][0].steps[np.argmax(hit[name][1])]), (*ACTOR, *CRITIC).index(name)))
+    evidence: list[Point] = []
+    for name in order[:4]:
+        series, bad = hit[name]
+        evidence.append(series.point(int(np.argmax(bad))))
+    return Finding(
+        "non-finite",
+        severity=severity,  # type: ignore[arg-type]
+        confidence=confidence,
+        first_step=None if first == NO_STEP else first,
+        last_step=None if last == NO_STEP else last,
+        evidence=evidence,
+        facts={
+            "since": step_number(first),
+            "until": step_number(last),
+            "value": printed(evidence[0]),
+            "n_metrics": count(len(hit), "metrics that print nan or inf"),
+            "n": count(n_bad, "steps with nan or inf"),
+        },
+        variant=variant,
+        causes=_causes(variant, hit, first),
+    )
+
+
+def _causes(variant: str, hit: dict[str, tuple[Series, Mask]], first: int) -> list[str]:
+    rest = ["precision", "kl-overflow", "empty-batch", "weights-sync"]
+    if variant == "critic":
+        return ["accumulation-zero", "precision", "empty-batch"] if first <= 1 else ["precision", "accumulation-zero", "empty-batch"]
+    if "reference_kl" in hit and first > 1 and len(hit) <= 3:
+        return ["kl-overflow", "precision", "empty-batch"]
+    return rest
+
+
+@detector("metric-nan-only")
+def metric_nan_only(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """A statistic is NaN while losses, norms and entropy of the same steps are finite: its input was empty or constant."""
+    core = _core(view)
+    if not core:
+        return NotChecked("policy_loss")
+    broken = [int(step) for s, bad in core.values() for step in s.steps[bad]]
+    known = {s.name for s, _ in core.values()}
+    hits: list[tuple[Series, Mask]] = []
+    for name, column in view.run.columns.items():
+        if name in known or np.isfinite(column.values).all():
+            continue
+        series = view.printed(name)
+        if series is None or not len(series):
+            continue
+        bad = ~series.finite & (series.styles != Style.NULL) & ~np.isin(series.steps, broken)
+        if bad[-1] or bad.mean() >= t.share:
+            hits.append((series, bad))
+    if not hits or broken:
+        return None
+    points = [s.point(int(np.argmax(bad))) for s, bad in hits[:3] if bad.any()]
+    if not points:
+        return None
+    return Finding(
+        "metric-nan-only",
+        confidence=0.8,
+        first_step=min((p.step for p in points if p.step is not None), default=None),
+        last_step=max((p.step for p in points if p.step is not None), default=None),
+        evidence=points,
+        facts={
+            "n_metrics": count(len(hits), "metrics that print nan or inf"),
+            "value": printed(points[0]),
+            "step": step_number(NO_STEP if points[0].step is None else points[0].step),
+        },
+    )
+
+
+@detector("skipped-updates")
+def skipped_updates(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Warnings of a skipped update, or non-finite norms between finite ones, again and again."""
+    warned = [e for e in view.run.events if "grad_norm is not finite" in e.text or e.kind == "grad-not-finite"]
+    series = next((s for name in NORMS if (s := view[name]) is not None and len(s)), None)
+    bad = _bad(series) if series is not None else np.zeros(0, bool)
+    if series is not None and bad.any() and not bad[-3:].all():
+        counts = np.convolve(bad.astype(int), np.ones(10, int))[: len(bad)]
+        hot = np.flatnonzero((counts >= t.in_ten) & bad)
+        if len(hot):
+            where = np.flatnonzero(bad)
+            return Finding(
+                "skipped-updates",
+                confidence=0.8,
+                first_step=step_of(series, where[0]),
+                last_step=step_of(series, where[-1]),
+                evidence=[series.point(int(i)) for i in where[:3]],
+                facts={
+                    "n": count(len(where), "steps with a non-finite norm"),
+                    "total": count(len(series), "steps"),
+                    "first": step_fact(series, where[0]),
+                },
+            )
+    if len(warned) >= t.warnings:
+        steps = [e.step for e in warned if e.step is not None]
+        return Finding(
+            "skipped-updates",
+            confidence=0.85,
+            first_step=steps[0] if steps else None,
+            last_step=steps[-1] if steps else None,
+            facts={"n": count(len(warned), "warnings"), "line": count(warned[0].line, "line of the first warning")},
+            variant="warned",
+        )
+    return None if series is not None or warned else NotChecked("policy_grad_norm")

@@ -1,0 +1,324 @@
+"""The policy itself: too certain, too random, or not the model that was meant."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assistant.diagnosis.batch import (
+    clean,
+    fell_from_best,
+    filled,
+    last_stretch,
+    lower_rate,
+    no_signal,
+    seen_from_start,
+    step_fact,
+    step_of,
+    sums_tokens,
+)
+from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.facts import count, derived, number, percent, printed
+from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
+from assistant.diagnosis.stats import Interval, baseline, median, rolling_median, tail
+from assistant.diagnosis.view import RunView
+from assistant.run import FloatArray, Point, Series
+
+
+def _entropy(view: RunView, ceiling: float) -> Series | NotChecked:
+    """Entropy per token; sum modes of the loss make it entropy per answer, which no level here fits."""
+    series = clean(view["policy_entropy"])
+    if series is None:
+        return NotChecked("policy_entropy")
+    if (sums_tokens(view) and view.era_is("<0.4") is not True) or median(series.values) > ceiling:
+        return NotChecked("actor_rollout_ref.actor.loss_agg_mode=token-mean")
+    return series
+
+
+@detector("policy-degenerate", needs=("policy_entropy",))
+def policy_degenerate(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    series = _entropy(view, t.ceiling)
+    if isinstance(series, NotChecked):
+        return series
+    held = last_stretch(series.values < t.floor, int(t.steps), int(t.steps))
+    if held is None or not held.open:
+        return None
+    signs = _degenerate_answers(view, series, held, t)
+    if signs is None:
+        return None
+    facts: dict[str, Quantity] = {
+        "now": printed(series.point(-1)),
+        "step_now": step_fact(series, -1),
+        "since": step_fact(series, held.start),
+        "n": count(held.end - held.start + 1, "steps of this log"),
+    }
+    evidence, variant = signs[0], signs[1]
+    facts.update(signs[2])
+    return Finding(
+        "policy-degenerate",
+        confidence=0.6 if variant == "default" else 0.9 if held.end - held.start >= t.steps else 0.75,
+        first_step=step_of(series, held.start),
+        last_step=step_of(series, held.end),
+        evidence=[series.point(-1), *evidence],
+        facts=facts,
+        variant=variant,
+    )
+
+
+def _degenerate_answers(
+    view: RunView, entropy: Series, held: Interval, t: Thresholds
+) -> tuple[list[Point], str, dict[str, Quantity]] | None:
+    """What makes low entropy a fault: a poor score, or answers that are all alike. A solved task also has low entropy."""
+    since = int(entropy.steps[held.start])
+    length = clean(view["response_length_mean"])
+    if length is not None and tail(length.values) * tail(entropy.values) > t.answer_entropy:
+        return None  # little per token, yet enough over a whole answer for samples to differ
+    score = view.together("score_mean", "score_max", "score_min")
+    if score is not None:
+        mean, high, low = (s.take(s.steps >= since) for s in score)
+        if len(mean) and mean.finite.any():
+            top = float(np.nanmax(score[1].values))
+            bottom = float(np.nanmin(score[2].values))
+            now = tail(mean.values)
+            if top > bottom and now - bottom > t.good_score * (top - bottom):
+                return None
+            facts = {"score": printed(mean.point(-1)), "best": printed(high.point(-1)), "worst": printed(low.point(-1))}
+            return [mean.point(-1), high.point(-1)], "score", facts
+    elif (known := clean(view["score_mean"])) is not None and fell_from_best(known.values, t.score_fall) is None:
+        return None  # nothing lost, as far as a mean score can tell
+    lengths = view.together("response_length_min", "response_length_max", "response_length_mean")
+    if lengths is not None:
+        shortest, longest, mean = (s.take(s.steps >= since) for s in lengths)
+        if len(mean) and median((longest.values - shortest.values) / mean.values) < t.length_spread:
+            return (
+                [shortest.point(-1), longest.point(-1)],
+                "lengths",
+                {"shortest": printed(shortest.point(-1)), "longest": printed(longest.point(-1))},
+            )
+    return None if score is not None else ([], "default", {})
+
+
+@detector("entropy-collapse", needs=("policy_entropy",), min_points=10)
+def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Low entropy with harm is a collapse; low entropy beside a rising score is what training does, and is said as info."""
+    series = _entropy(view, t.ceiling)
+    if isinstance(series, NotChecked):
+        return series
+    values = series.values
+    start = baseline(values)
+    whole = seen_from_start(view) and len(values) >= t.min_steps
+    limit = min(t.level, t.share * start) if whole else t.floor
+    held = last_stretch(values < limit, 8, 10)
+    if held is None or not held.open:
+        return None
+    harm = _harm(view, int(series.steps[held.start]), t)
+    now = tail(values)
+    facts: dict[str, Quantity] = {
+        "now": derived(now, f"median of {series.name}, last 10 values", metric=series.name),
+        "last": printed(series.point(-1)),
+        "step_now": step_fact(series, -1),
+        "since": step_fact(series, held.start),
+    }
+    if whole:
+        facts["start"] = derived(start, f"median of {series.name}, first 10 values", metric=series.name)
+        facts["fall"] = percent(1 - now / start, f"1 - median of {series.name}, last 10 values / first 10 values", metric=series.name)
+    evidence = [series.point(0), series.point(held.start), series.point(-1)] if whole else [series.point(-1)]
+    severity: Severity | None = None
+    if harm is None:
+        if isinstance(policy_degenerate(view, thresholds("policy-degenerate")), Finding):
+            return None  # the graver finding says it
+        if now < t.hard_floor and not _near_top(view, t):
+            severity, variant, confidence = "medium", "hard_floor", 0.7
+        elif not whole:
+            return None
+        else:
+            severity, variant, confidence = "info", "harmless", 0.7
+    else:
+        name, points, more = harm
+        facts.update(more)
+        evidence += points
+        variant, confidence = (name, 0.85) if whole else ("tail", 0.7)
+    return Finding(
+        "entropy-collapse",
+        severity=severity,
+        confidence=confidence,
+        first_step=step_of(series, held.start),
+        last_step=step_of(series, held.end),
+        evidence=evidence,
+        facts=facts,
+        variant=variant,
+    )
+
+
+def _near_top(view: RunView, t: Thresholds) -> bool:
+    """The task is (nearly) solved: the score is close to the best that any answer of this log has reached."""
+    score, top, bottom = clean(view["score_mean"]), clean(view["score_max"]), clean(view["score_min"])
+    if score is None or top is None or bottom is None:
+        return False
+    low, high = float(bottom.values.min()), float(top.values.max())
+    return high > low and tail(score.values) - low > t.solved * (high - low)
+
+
+def _harm(view: RunView, since: int, t: Thresholds) -> tuple[str, list[Point], dict[str, Quantity]] | None:
+    """The first of: the score has fallen, the validation has fallen, most steps carry no advantage."""
+    score = clean(view["score_mean"])
+    if score is not None and (fall := fell_from_best(score.values, t.score_fall)):
+        best, top, now = fall
+        return (
+            "score_falls",
+            [score.point(best), score.point(-1)],
+            {
+                "score_best": derived(top, f"best running median of {score.name}", metric=score.name),
+                "score_step": step_fact(score, best),
+                "score_now": derived(now, f"running median of {score.name} at the end", metric=score.name),
+            },
+        )
+    for validation in view.validations(core=True):
+        kept = clean(validation.series)
+        if kept is None or len(kept) < 6:
+            continue
+        level = rolling_median(kept.values, 3)[2:]
+        best = int(np.argmax(level))
+        fall_by = float(level[best] - level[-1])
+        noise = float(np.median(np.abs(np.diff(kept.values))))
+        if fall_by > max(3 * noise, t.score_fall * float(level.max() - level.min()), t.validation_fall) and int(kept.steps[-1]) > since:
+            return (
+                "validation_falls",
+                [kept.point(best + 2), kept.point(-1)],
+                {
+                    "val_best": derived(float(level[best]), f"best running median of 3 of {kept.name}", metric=kept.name),
+                    "val_step": step_fact(kept, best + 2),
+                    "val_now": derived(float(level[-1]), f"median of the last 3 of {kept.name}", metric=kept.name),
+                },
+            )
+    signal = no_signal(view)
+    if signal is not None:
+        high, _, zero = signal
+        recent = zero[-20:]
+        if len(recent) >= 10 and recent.mean() > t.empty_steps:
+            where = int(np.flatnonzero(zero)[-1])
+            return (
+                "no_signal",
+                [high.point(where)],
+                {"empty": percent(float(recent.mean()), f"share of the last {len(recent)} steps with all advantages zero")},
+            )
+    return None
+
+
+@detector("entropy-explosion", needs=("policy_entropy",))
+def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    series = _entropy(view, t.ceiling)
+    if isinstance(series, NotChecked):
+        return series
+    values = series.values
+    if len(values) < t.min_steps or not seen_from_start(view):
+        return None if len(values) >= t.min_steps else NotChecked(f"steps>={number(t.min_steps)}")
+    start = baseline(values)
+    if start > t.random:
+        return None
+    held = last_stretch((values > t.ratio * start) & (values > t.least), 7, 10)
+    absolute = last_stretch((values > t.level) & (values > 1.5 * start), 5, 5)
+    chosen = absolute or held
+    if chosen is None:
+        return None
+    harm = _noise_harm(view, int(series.steps[chosen.start]), t)
+    # An entropy that came down again did no lasting harm unless the score fell with it.
+    if harm is None and (absolute is None or not absolute.open):
+        return None
+    length = clean(view["response_length_mean"])
+    if absolute is None and length is not None and tail(length.values) < t.shorter * baseline(length.values):
+        return None  # an answer's first tokens are its least certain ones: much shorter answers raise the mean by themselves
+    peak = int(np.argmax(values))
+    facts = {
+        "start": derived(start, f"median of {series.name}, first 10 values", metric=series.name),
+        "peak": printed(series.point(peak)),
+        "peak_step": step_fact(series, peak),
+        "now": printed(series.point(-1)),
+        "step_now": step_fact(series, -1),
+        "since": step_fact(series, chosen.start),
+        "times": derived(float(values[peak]) / start, f"largest {series.name} / median of its first 10 values") if start > 0 else count(0),
+    }
+    variant = "default"
+    evidence = [series.point(chosen.start), series.point(peak)]
+    if harm is not None:
+        variant = "score_falls"
+        facts.update(harm[1])
+        evidence += harm[0]
+    return Finding(
+        "entropy-explosion",
+        severity="critical" if harm is not None and absolute is not None else None,
+        confidence=0.9 if absolute else 0.75,
+        first_step=step_of(series, chosen.start),
+        last_step=step_of(series, chosen.end),
+        evidence=evidence,
+        facts=facts,
+        variant=variant,
+        causes=_explosion_causes(view),
+        fixes=filled("entropy-explosion", learning_rate=lower_rate(view)),
+    )
+
+
+def _explosion_causes(view: RunView) -> list[str]:
+    coefficient = view.number("actor_rollout_ref.actor.entropy_coeff")
+    others = ["learning-rate", "mismatch", "negative-samples", "bad-tokens"]
+    if coefficient == 0:
+        return others
+    return ["entropy-bonus", *others]
+
+
+def _noise_harm(view: RunView, since: int, t: Thresholds) -> tuple[list[Point], dict[str, Quantity]] | None:
+    score = clean(view["score_mean"])
+    if score is None:
+        return None
+    fall = fell_from_best(score.values, t.score_fall)
+    if fall is None or int(score.steps[-1]) < since:
+        return None
+    best, top, now = fall
+    facts = {
+        "score_best": derived(top, f"best running median of {score.name}", metric=score.name),
+        "score_now": derived(now, f"running median of {score.name} at the end", metric=score.name),
+    }
+    return [score.point(best), score.point(-1)], facts
+
+
+@detector("weights-not-loaded", needs=("policy_entropy",), also=("entropy-at-maximum",))
+def weights_not_loaded(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Entropy near ln(vocabulary) from the first value on. Beside a small KL to the reference the loaded model itself is random."""
+    series = _entropy(view, t.ceiling)
+    if isinstance(series, NotChecked):
+        return series
+    values: FloatArray = series.values
+    if median(values) < t.level or values[0] < t.level:
+        return None
+    reference = clean(view["reference_kl"])
+    near = reference is not None and median(reference.values) < t.reference_kl
+    facts = {
+        "first": printed(series.point(0)),
+        "step": step_fact(series, 0),
+        "tokens": derived(
+            float(np.exp(values[0])), f"exp({series.name}) at the first step", text=number(float(np.round(np.exp(values[0]), -2)))
+        ),
+    }
+    evidence = [series.point(0)] + ([series.point(-1)] if len(series) > 1 else [])
+    if near or seen_from_start(view):
+        variant = "default"
+        if near and reference is not None:
+            facts["kl"] = printed(reference.point(-1))
+            evidence.append(reference.point(-1))
+            variant = "near_reference"
+        return Finding(
+            "weights-not-loaded",
+            confidence=0.85 if near else 0.75,
+            first_step=step_of(series, 0),
+            last_step=step_of(series, -1),
+            evidence=evidence,
+            facts=facts,
+            variant=variant,
+        )
+    return Finding(
+        "entropy-at-maximum",
+        confidence=0.7,
+        first_step=step_of(series, 0),
+        last_step=step_of(series, -1),
+        evidence=evidence,
+        facts=facts,
+    )

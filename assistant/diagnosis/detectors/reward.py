@@ -1,0 +1,275 @@
+"""The training reward: solved, lost, flat, noisy, with outliers, or eaten by the KL penalty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.facts import count, derived, percent, printed
+from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.score import (
+    Scale,
+    finite_part,
+    known,
+    known_together,
+    main_validations,
+    score_scale,
+    smoothed,
+    step_at,
+    step_noise,
+    window_of,
+)
+from assistant.diagnosis.stats import median, sustained, tail, trend
+from assistant.diagnosis.view import RunView
+from assistant.run import FloatArray
+
+
+@detector("reward-saturated", needs=("score_mean", "score_max", "score_min"), min_points=5)
+def reward_saturated(view: RunView, t: Thresholds) -> Finding | None:
+    parts = known_together(view, "score_mean", "score_max", "score_min")
+    scale = score_scale(view)
+    if parts is None or scale is None or scale.span <= 0:
+        return None
+    score, top, _ = parts
+    n = int(t.window)
+    capped = np.mean(np.abs(top.scaled[-n:] - scale.high) < 1e-6)  # a score with a best value, not an open reward
+    reached = (score.scaled - scale.low) / scale.span
+    if capped < t.capped_share or median(reached[-n:]) < t.level or reached[-n:].min() < t.lowest:
+        return None
+    for one in main_validations(view):
+        recent = one.series.scaled[-max(4, len(one.series) // 2) :]
+        if len(recent) >= 4 and trend(recent).z > 1.96 and recent[-1] - recent[0] > t.validation_gain * scale.span:
+            return None
+    spells = [s for s in sustained(reached >= t.level, int(t.k), int(t.of), clear=int(t.of)) if s.open]
+    if not spells:
+        return None
+    start = spells[-1].start
+    facts = {
+        "now": derived(median(score.scaled[-n:]), f"median of the last {min(n, len(score))} values of {score.name}", metric=score.name),
+        "top": printed(top.point(-1)),
+        "since": count(int(score.steps[start])),
+        "step": count(int(score.steps[-1])),
+    }
+    evidence = [score.point(start), score.point(-1), top.point(-1)]
+    return Finding(
+        "reward-saturated",
+        confidence=0.8,
+        first_step=step_at(score, start),
+        last_step=step_at(score, -1),
+        evidence=evidence,
+        facts=facts,
+    )
+
+
+@detector("reward-collapse", needs=("score_mean",), min_points=10)
+def reward_collapse(view: RunView, t: Thresholds) -> Finding | None:
+    """The score lost a good part of what it had gained over the floor, beyond its noise, and has not come back."""
+    score = known(view, "score_mean")
+    assert score is not None
+    score = finite_part(score)
+    values, level = score.scaled, smoothed(score)
+    width = window_of(len(score))
+    first = min(width, 3) - 1
+    peak = int(np.argmax(level[first:])) + first
+    best, now = float(level[peak]), tail(values, width)
+    floor = _floor(view, values)
+    noise = step_noise(values) * 1.25 / np.sqrt(width)
+    fall = best - now
+    luck = np.sqrt(2 * np.log(max(len(values) / width, 1.0)))  # the best of many windows is high by chance
+    if best <= floor or fall < t.lost_share * (best - floor) or fall < (t.noise + luck) * noise:
+        return None
+    reached = int(np.flatnonzero(level >= best - t.lost_share / 2 * (best - floor))[0])
+    if peak - reached >= width and now > float(level[reached:peak].min()) - noise:
+        return None  # it has been as low before, on its way to the best: swings, not a fall
+    below = values < best - t.lost_share * (best - floor)
+    below[: max(peak - width + 1, 0)] = False
+    spells = [s for s in sustained(below, int(t.k), int(t.of), clear=int(t.clear)) if s.open]
+    if not spells:
+        return None
+    start = spells[-1].start
+    usual = median(values[reached : max(start, reached + 1)])  # the best may be luck: the usual level before must be lost too
+    if usual - now < t.usual_share * (usual - floor):
+        return None
+    facts = {
+        "best": derived(best, f"best median of {width} values of {score.name}", metric=score.name),
+        "best_step": count(int(score.steps[peak])),
+        "now": derived(now, f"median of the last {width} values of {score.name}", metric=score.name),
+        "step": count(int(score.steps[-1])),
+        "since": count(int(score.steps[start])),
+        "lost": percent(fall / (best - floor), f"(best − now) / (best − lowest score {floor:.3g})", metric=score.name),
+    }
+    return Finding(
+        "reward-collapse",
+        severity="critical" if fall > t.grave_share * (best - floor) else "high",
+        confidence=0.9 if fall > t.grave_share * (best - floor) else 0.75,
+        first_step=step_at(score, start),
+        last_step=step_at(score, -1),
+        evidence=[score.point(peak), score.point(start), score.point(-1)],
+        facts=facts,
+    )
+
+
+def _floor(view: RunView, means: FloatArray) -> float:
+    """The lowest score that samples usually get: of the batch minima if logged, else 0 or the lowest mean."""
+    low = known(view, "score_min")
+    if low is not None and low.finite.any():
+        return float(np.percentile(low.scaled[low.finite], 10))
+    return min(0.0, float(means.min()))
+
+
+@detector("reward-plateau", needs=("score_mean",), min_points=50)
+def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
+    score = known(view, "score_mean")
+    assert score is not None
+    score = finite_part(score)
+    scale = score_scale(view)
+    level = smoothed(score)
+    span = scale.span if scale and scale.span > 0 else float(np.ptp(level))
+    if scale and scale.span > 0 and (tail(score.scaled) - scale.low) / scale.span > t.near_top:
+        return None
+    width = window_of(len(score))
+    now = tail(score.scaled, 2 * width)
+    band = max(t.band * span, t.noise * step_noise(score.scaled) / np.sqrt(width))
+    outside = np.flatnonzero(np.abs(level - now) > band)
+    start = min(int(outside[-1]) + 1 if len(outside) else 0, len(score) - 1)
+    flat = score.take(np.arange(start, len(score)))
+    long_enough = int(flat.steps[-1] - flat.steps[0]) >= t.least_steps and len(flat) >= max(t.least_points, t.least_share * len(score))
+    if not long_enough or trend(flat.scaled).rising or _validation_rises(view, int(flat.steps[0])):
+        return None
+    facts = {
+        "level": derived(now, f"median of the last {2 * width} values of {score.name}", metric=score.name),
+        "since": count(int(flat.steps[0])),
+        "step": count(int(flat.steps[-1])),
+        "n": count(int(flat.steps[-1] - flat.steps[0]), "last step − first step of the flat stretch"),
+    }
+    evidence = [score.point(start), score.point((start + len(score)) // 2), score.point(-1)]
+    return Finding(
+        "reward-plateau",
+        confidence=0.6,
+        first_step=step_at(score, start),
+        last_step=step_at(score, -1),
+        evidence=evidence,
+        facts=facts,
+        variant="default" if main_validations(view) else "unvalidated",
+    )
+
+
+def _validation_rises(view: RunView, since: int) -> bool:
+    for one in main_validations(view):
+        recent = one.series.scaled[one.series.steps >= since]
+        if len(recent) >= 4 and trend(recent).z > 1.96:
+            return True
+    return False
+
+
+@detector("reward-noisy", needs=("score_mean", "score_max", "score_min"), min_points=20)
+def reward_noisy(view: RunView, t: Thresholds) -> Finding | None:
+    """Scatter from step to step, as a share of the range: with N independent samples it is at most range / (2√N)."""
+    score, scale = known(view, "score_mean"), score_scale(view)
+    if score is None or scale is None or scale.span <= 0:
+        return None
+    score = finite_part(score)
+    noise = step_noise(score.scaled)
+    if noise < t.share * scale.span:
+        return None
+    facts = {
+        "noise": derived(noise, f"1.4826·MAD of step-to-step differences of {score.name} / √2", metric=score.name),
+        "low": derived(scale.low, "lowest usual critic/score/min"),
+        "high": derived(scale.high, "highest usual critic/score/max"),
+        "samples": count(max(1, round((scale.span / 2 / noise) ** 2)), "(range / (2·noise))²"),
+    }
+    jump = int(np.argmax(np.abs(np.diff(score.scaled))))
+    return Finding(
+        "reward-noisy",
+        confidence=0.6,
+        first_step=step_at(score, 0),
+        last_step=step_at(score, -1),
+        evidence=[score.point(jump), score.point(jump + 1)],
+        facts=facts,
+    )
+
+
+@detector("reward-outliers", needs=("score_max", "score_min"), min_points=10)
+def reward_outliers(view: RunView, t: Thresholds) -> Finding | None:
+    for low_name, high_name in (("score_min", "score_max"), ("reward_min", "reward_max")):
+        pair = known_together(view, low_name, high_name)
+        if pair is None:
+            continue
+        low, high = pair
+        usual = Scale(median(low.scaled), median(high.scaled))
+        spread = max(usual.span, float(np.median(np.abs(high.scaled - usual.high))), float(np.median(np.abs(low.scaled - usual.low))))
+        if not spread > 0:
+            continue
+        far = np.fmax(high.scaled - usual.high, usual.low - low.scaled) / spread
+        rows = np.flatnonzero(far > t.spans)
+        if len(rows) < t.least:
+            continue
+        worst = int(rows[np.argmax(far[rows])])
+        side = high if high.scaled[worst] - usual.high > usual.low - low.scaled[worst] else low
+        facts = {
+            "value": printed(side.point(worst)),
+            "step": count(int(side.steps[worst])),
+            "low": derived(usual.low, f"median of {low.name}", metric=low.name),
+            "high": derived(usual.high, f"median of {high.name}", metric=high.name),
+            "n": count(len(rows)),
+        }
+        other = int(rows[0]) if int(rows[0]) != worst else int(rows[-1])
+        return Finding(
+            "reward-outliers",
+            confidence=0.75,
+            first_step=step_at(side, int(rows[0])),
+            last_step=step_at(side, int(rows[-1])),
+            evidence=[side.point(worst)] + ([side.point(other)] if other != worst else []),
+            facts=facts,
+        )
+    return None
+
+
+@detector("reward-kl-gap", needs=("score_mean", "reward_mean"))
+def reward_kl_gap(view: RunView, t: Thresholds) -> Finding | None:
+    """With KL in the reward, rewards = score − β · (summed KL of the answer): the gap is what the penalty takes."""
+    pair = known_together(view, "score_mean", "reward_mean")
+    if pair is None:
+        return None
+    score, reward = pair
+    gap = score.scaled - reward.scaled
+    scale = score_scale(view)
+    many = len(gap) >= t.of
+    span = scale.span if scale else abs(median(score.scaled))
+    if not many or span <= 0:  # a few batches need not show the range of the score
+        span = max(span, t.least_span)
+    spells = sustained(gap > t.share * span, int(t.k) if many else len(gap), int(t.of))
+    if not spells or (many and not spells[-1].open and spells[-1].end - spells[-1].start < t.of):
+        return None
+    spell = spells[-1]
+    worst = spell.start + int(np.nanargmax(gap[spell.start : spell.end + 1]))
+    facts = {
+        "score": printed(score.point(worst)),
+        "reward": printed(reward.point(worst)),
+        "gap": derived(float(gap[worst]), f"{score.name} − {reward.name}"),
+        "span": derived(span, "usual critic/score/max − critic/score/min, at least the threshold of the card" if scale else f"size of {score.name}"),
+        "times": derived(float(gap[worst]) / span, "gap / range of the score"),
+    }
+    evidence = [score.point(worst), reward.point(worst)]
+    variant = "default"
+    coefficient = known(view, "reward_kl_coef")
+    if coefficient is not None and (point := coefficient.at(int(score.steps[worst]))) is not None and point.value > 0:
+        facts["coef"] = printed(point)
+        facts["kl"] = derived(float(gap[worst]) / point.value, f"({score.name} − {reward.name}) / {coefficient.name}")
+        evidence.append(point)
+        variant = "with_kl"
+    if (step := step_at(score, worst)) is None:
+        variant = "summary"
+    else:
+        facts["step"] = count(step)
+    dominates = float(gap[worst]) > t.dominates * span
+    return Finding(
+        "reward-kl-gap",
+        severity="high" if dominates else "medium",
+        confidence=0.85 if dominates else 0.7,
+        first_step=step_at(score, spell.start),
+        last_step=step_at(score, spell.end),
+        evidence=evidence,
+        facts=facts,
+        variant=variant,
+    )

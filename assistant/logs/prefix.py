@@ -1,0 +1,78 @@
+"""What stands before the message on a console line: colours, Ray's process tag, progress bars, timestamps."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|(?<![\w)])\[[0-9;]{1,12}m|(?<=\))\[[0-9;]{1,4}m")
+"""Colour codes, with the ESC byte or with it lost by copy and paste (``[36m``)."""
+
+# (WorkerDict pid=7, ip=10.0.0.2), (pid=7), (VGNd5CWorkerDict_0:0 WorkerDict pid=7), (raylet), (autoscaler +2m3s)
+RAY = rb"\((?:[^()\n]{0,120}?\bpid=\d+[^()\n]{0,80}|raylet(?:[ ,][^()\n]{0,60})?|autoscaler[^()\n]{0,40})\)"
+_COLOUR = rb"(?:\x1b?\[[0-9;]*m)*"
+_TAG = re.compile(_COLOUR + rb"(" + RAY + rb")" + _COLOUR + rb" ?")
+_RANK = re.compile(rb"\[(?:default\d+\]:\[)?(rank ?\d+)\]:? ?", re.IGNORECASE)
+_TAG_AT_END = re.compile(rb"(" + RAY + rb")\s*$")
+_BAR_AT_END = re.compile(rb"(?:it/s|s/it|\?it|steps?/s|s/step)[^\]\n]{0,60}\]\s*$")
+_REPEATED = re.compile(rb"\s*" + _COLOUR + rb"\s*\[repeated \d+x across cluster\].*$", re.DOTALL)
+_HARMLESS = re.compile(
+    rb"(?:\d+[:\t|-] ?)?"  # line numbers of grep -n, cat -n
+    rb"(?:[\w.\-/]{1,60}\s+\|\s)?"  # docker compose, kubectl: name |
+    rb"(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?\]?[\s:,\-]*)?"
+    rb"(?:\[?(?:INFO|WARNING|DEBUG|ERROR)\]?[\s:]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,\d]*:?\s*)?)?"
+    rb"(?:\[?rank ?\d+\]?:?\s*)?"
+    rb"(?:stdout|stderr)?(?:\s+F\s+)?"
+    rb"[\s>*`'\"\x00\xef\xbb\xbf]*",
+    re.IGNORECASE,
+)
+
+
+def strip_colours(text: bytes) -> bytes:
+    return ANSI.sub(b"", text) if b"[" in text else text
+
+
+@lru_cache(maxsize=4096)
+def _tag_name(tag: bytes) -> str:
+    return tag[1:-1].decode("utf-8", "replace").strip()
+
+
+def split_process(line: bytes) -> tuple[str, bytes]:
+    """The process that printed a line, and the rest of the line.
+
+    ``b"(WorkerDict pid=7) hello"`` → ``("WorkerDict pid=7", b"hello")``. A tag in a tag (vLLM's engine inside a Ray actor)
+    is joined by ``/``. A line without a tag gives "".
+    """
+    names = []
+    start = 0
+    while (found := _TAG.match(line, start)) is not None:
+        names.append(_tag_name(found[1]))
+        start = found.end()
+    if not names and (rank := _RANK.match(line)) is not None:
+        return rank[1].decode().replace(" ", ""), line[rank.end() :]
+    return "/".join(names), line[start:]
+
+
+@lru_cache(maxsize=8192)
+def before_metrics(text: bytes) -> tuple[bool, str]:
+    """Whether ``text`` may stand before a metric line (and not, for example, a sentence that quotes one), and its process."""
+    text = text.rpartition(b"\r")[2]
+    plain = strip_colours(text)
+    if tag := _TAG_AT_END.search(plain):
+        return True, _tag_name(tag[1])
+    if _BAR_AT_END.search(plain):
+        return True, split_process(text)[0]
+    return _HARMLESS.fullmatch(plain) is not None, split_process(text)[0]
+
+
+def strip_repeated(text: bytes) -> bytes:
+    """Without Ray's ``[repeated 7x across cluster]``."""
+    return _REPEATED.sub(b"", text) if b"across cluster]" in text else text
+
+
+def strip_end(text: bytes) -> bytes:
+    """Without trailing white space, colour codes and Ray's ``[repeated 7x across cluster]``."""
+    text = strip_repeated(text).rstrip()
+    while text.endswith(b"m") and (found := re.search(rb"\x1b?\[[0-9;]*m$", text)):
+        text = text[: found.start()].rstrip()
+    return text

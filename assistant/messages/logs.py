@@ -1,0 +1,68 @@
+"""Sentences about reading a log: what was noticed (``note.<kind>``), what could not be opened (``unreadable.<kind>``)."""
+
+TEXT: dict[str, tuple[str, str]] = {
+    "note.empty": (
+        "There is no text in this input; paste the console output of the training run, or give its file.",
+        "输入是空的；请粘贴训练的控制台输出，或指定日志文件。",
+    ),
+    "note.binary": (
+        "This is not a text file; give the console output (or verl's metrics .jsonl) instead.",
+        "这不是文本文件；请改用训练的控制台输出，或 verl 的 metrics .jsonl 文件。",
+    ),
+    "note.prose": (
+        "No training metrics, settings or errors were found in this text; paste the log lines that start with `step:`.",
+        "这段文字里没有训练指标、配置或报错；请粘贴日志中以 `step:` 开头的那些行。",
+    ),
+    "note.other-framework": (
+        "This looks like a log of {framework}, whose metrics cannot be read yet; only errors and tracebacks in it are looked at.",
+        "这看起来是 {framework} 的日志，目前还读不了它的指标，只会查看其中的报错和 traceback。",
+    ),
+    "note.no-metrics": (
+        "No metric line was found; to judge the training itself, include the lines that start with `step:`.",
+        "没有找到指标行；要判断训练本身，请把以 `step:` 开头的行也包含进来。",
+    ),
+    "note.cut-archive": (
+        "The compressed file is cut off or damaged; everything before that point was read.",
+        "压缩文件不完整或已损坏；损坏处之前的内容已全部读取。",
+    ),
+    "note.encoding": ("The text was read as {encoding}.", "文本按 {encoding} 编码读取。"),
+    "note.restarted": (
+        "Steps start again at line {line}: the log holds {n} stretches (a resumed run, or several logs joined).",
+        "从第 {line} 行起 step 重新开始：日志由 {n} 段组成（断点续训，或多份日志拼在一起）。",
+    ),
+    "note.repeated-steps": (
+        "{n} steps are printed again from line {line} on; the later print counts.",
+        "从第 {line} 行起有 {n} 个 step 被重复打印；以后打印的为准。",
+    ),
+    "note.version-change": (
+        "From line {line} on numbers are printed another way: the run was probably continued with another verl version.",
+        "从第 {line} 行起数字的打印格式变了：训练很可能是换了 verl 版本后继续的。",
+    ),
+    "note.cut-line": (
+        "{n} metric line(s) are cut off, the last at line {line}; an unfinished last value was left out.",
+        "有 {n} 行指标被截断（最后一处在第 {line} 行）；末尾不完整的数值没有采用。",
+    ),
+    "note.wrapped-lines": (
+        "{n} metric line(s) were broken over several lines and were joined again, the first at line {line}.",
+        "有 {n} 行指标被折成多行，已重新拼接（第一处在第 {line} 行）。",
+    ),
+    "note.doubtful-lines": (
+        "{n} metric line(s) stand behind other text, the first at line {line}; they were read because there are no others.",
+        "有 {n} 行指标前面还有别的文字（第一处在第 {line} 行）；因为没有其他指标行，仍然读取了。",
+    ),
+    "note.events-dropped": (
+        "{n} further messages were not kept: the log has too many different ones.",
+        "不同的消息太多，另有 {n} 条没有保留。",
+    ),
+    "note.null-values": (
+        "{n} values are `null`, the first at line {line}: missing, nan or inf, the log does not say which ({metrics}).",
+        "有 {n} 个值是 `null`（第一处在第 {line} 行）：可能是缺失、nan 或 inf，日志本身分不清（{metrics}）。",
+    ),
+    "note.unread-lines": (
+        "{n} line(s) look like metrics and could not be read, the first at line {line}.",
+        "有 {n} 行看起来像指标但没能读懂（第一处在第 {line} 行）。",
+    ),
+    "unreadable.missing": ("There is no file {detail}.", "找不到文件 {detail}。"),
+    "unreadable.folder": ("{detail} is a folder; give one log file.", "{detail} 是目录；请指定一个日志文件。"),
+    "unreadable.denied": ("The file cannot be opened: {detail}.", "文件打不开：{detail}。"),
+}

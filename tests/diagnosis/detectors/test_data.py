@@ -1,0 +1,45 @@
+"""Prompts cut at their limit, data filtered out."""
+
+from __future__ import annotations
+
+import pytest
+
+from assistant.run import Event
+from tests.builders import run_of
+from tests.diagnosis.detectors.outcomes import findings, unknown
+
+
+def test_prompts_at_the_limit_were_cut() -> None:
+    run = run_of({"prompt_length/clip_ratio": [0.15] * 20}, era="0.6", config={"data.truncation": "left"})
+    assert findings(run, "prompt-truncated")["prompt-truncated"].first_step == 1
+    assert not findings(run_of({"prompt_length/clip_ratio": [0.005] * 20}, era="0.6"), "prompt-truncated")
+
+
+@pytest.mark.parametrize("config", [{"data.truncation": "error"}, {"data.filter_overlong_prompts": True}])
+def test_prompts_cannot_be_cut_when_the_settings_forbid_it(config: dict[str, object]) -> None:
+    assert not findings(run_of({"prompt_length/clip_ratio": [0.15] * 20}, era="0.6", config=config), "prompt-truncated")
+
+
+def test_in_the_v1_trainer_the_longest_prompt_always_counts() -> None:
+    metrics = {"prompt_length/clip_ratio": [0.2] * 20, "prompt_length/max": [300] * 20}
+    assert not findings(run_of(metrics, era="0.9", config={"data.max_prompt_length": 512}), "prompt-truncated")
+    assert findings(run_of(metrics, era="0.9", config={"data.max_prompt_length": 300}), "prompt-truncated")
+
+
+def _sizes(*pairs: tuple[str, int]) -> list[Event]:
+    return [
+        Event("dataset-filtered" if text.startswith("filter") else "dataset-size", line, f"{text} dataset len: {size}".strip())
+        for line, (text, size) in enumerate(pairs, 1)
+    ]
+
+
+def test_much_of_the_data_was_dropped() -> None:
+    events = _sizes(("original", 7473), ("filter", 2000), ("original", 1319), ("filter", 1319))
+    found = findings(run_of({"critic/score/mean": [0.5]}, events=events), "data-filtered")["data-filtered"]
+    assert (found.facts["before"].value, found.facts["after"].value, found.severity) == (7473, 2000, "high")
+
+
+def test_little_dropped_or_nothing_printed() -> None:
+    events = _sizes(("", 72123), ("filter", 71890))
+    assert not findings(run_of({"critic/score/mean": [0.5]}, events=events), "data-filtered")
+    assert unknown(run_of({"critic/score/mean": [0.5]}), "data-filtered")

@@ -1,0 +1,135 @@
+"""Whatever the bytes are: a run comes back, in time that grows with their number, and says what it was."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import time
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assistant.logs import UnreadableLog, read, read_text
+from assistant.messages import has, say
+
+LOG = "".join(f"(TaskRunner pid=7) step:{i} - actor/entropy:{i / 100!r} - actor/kl:0.00{i}\n" for i in range(1, 60))
+
+
+@given(st.binary(max_size=3000))
+def test_any_bytes_give_a_run(data: bytes) -> None:
+    run = read(data)
+    assert run.n_bytes == len(data)
+    for note in run.notes:
+        assert has(f"logs.note.{note.kind}")
+        for language in ("en", "zh"):
+            assert say(f"logs.note.{note.kind}", language, **{"line": note.line, **note.data})
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        "step:1 - ", "actor/kl:0.5", " - ", "\n", "\r", "(TaskRunner pid=7) ", "[prompt] ", "[score] 1", "{'actor_rollout_ref': {'actor': {",
+        "'a': 1,", "}}", "Traceback (most recent call last):\n", '  File "/a.py", line 3, in update_actor\n', "ValueError: x\n",
+        "Training Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]", '("Initial validation metrics: {', "'val/x': 0.5}\")", "overrides: ['a.b=1'",
+        "\x00", "np.float64(", "nan", "wandb: Run summary:\n", "wandb: a/b 1\n", "data.train_batch_size=5 \\\n", "\x1b[36m", "step:2 - val/x:1 -",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(FRAGMENTS, max_size=40))
+def test_any_mixture_of_log_fragments_gives_a_run(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    run = read_text(text)
+    assert run.n_lines == text.count("\n") + bool(text and not text.endswith("\n"))
+    assert (run.row_lines >= 1).all()
+    assert (run.row_lines <= run.n_lines).all()
+    for column in run.columns.values():
+        assert (column.rows[1:] > column.rows[:-1]).all()
+    list(run.records())
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"", "empty"),
+        (b" \n\n\t\n", "empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x01" * 40, "binary"),
+        (b"Hello, my training does not work.\nWhat should I do?\n", "prose"),
+        (b"{'loss': 0.5, 'grad_norm': 1.2, 'reward_std': 0.3, 'epoch': 0.1}\n" * 4, "other-framework"),
+        (b"epoch: 1 loss: 0.4 acc: 0.6\nepoch: 2 loss: 0.3 acc: 0.7\n", "no-metrics"),
+        (b"(TaskRunner pid=7) Total training steps: 435\n", "no-metrics"),
+    ],
+)
+def test_an_input_without_metrics_says_what_it_is(data: bytes, kind: str) -> None:
+    run = read(data)
+    assert [note.kind for note in run.notes] == [kind]
+    assert run.n_rows == 0
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(LOG.encode()),
+        gzip.compress(LOG[:1000].encode()) + gzip.compress(LOG[1000:].encode()),
+        zstandard.compress(LOG.encode()),
+        b"\xef\xbb\xbf" + LOG.encode(),
+        LOG.encode("utf-16"),
+        LOG.encode("utf-16-le"),
+        LOG.encode("utf-16-be"),
+        LOG.replace("\n", "\r\n").encode(),
+        LOG.replace("\n", "\r").encode(),
+        LOG.replace("step", "\x00step").encode(),
+    ],
+    ids=["gzip", "gzip twice", "zstd", "bom", "utf-16", "utf-16-le", "utf-16-be", "crlf", "cr", "nul"],
+)
+def test_packed_and_encoded_logs_read_the_same(data: bytes) -> None:
+    plain, run = read(LOG.encode()), read(data)
+    assert list(run.records()) == list(plain.records())
+    assert run.n_bytes == len(data)
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(LOG.encode() * 50), zstandard.compress(LOG.encode() * 50)], ids=["gzip", "zstd"])
+def test_a_cut_archive_gives_what_it_holds_and_says_so(packed: bytes) -> None:
+    run = read(packed[: len(packed) // 2])
+    assert "cut-archive" in [note.kind for note in run.notes]
+
+
+def test_the_hash_is_of_the_bytes_as_given(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    import hashlib
+
+    data = LOG.encode() * 2000  # more than one block
+    path = tmp_path / "log.txt"
+    path.write_bytes(data)
+    seen: list[int] = []
+    run = read(path, progress=seen.append)
+    assert run.sha256 == hashlib.sha256(data).hexdigest() == read(io.BytesIO(data)).sha256
+    assert seen[-1] == run.n_bytes == len(data)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 10_000_000,
+        "step:1 - a/b:0.5" + "\rTraining Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]" * 150_000,
+        "step:1 - " + " - ".join(f"a/k{i}:0.5" for i in range(200_000)),
+        "".join(f"\rstep:{i} - a/b:0.5 - a/c:0.25" for i in range(200_000)),
+        "see step:1 - a/b:0.5 " * 300_000,
+        "{'actor_rollout_ref': " + "{'a': [" * 500_000,
+        "Traceback (most recent call last): CUDA out of memory. Tried to allocate " * 50_000,
+        "[prompt] " + "step:1 - a/b:1\n" * 100_000,
+    ],
+    ids=["letters", "bars", "keys", "carriage returns", "quotes", "brackets", "errors", "sample"],
+)
+def test_very_long_lines_take_linear_time(text: str) -> None:
+    started = time.perf_counter()
+    run = read_text(text)
+    assert time.perf_counter() - started < 20
+    assert run.n_bytes == len(text)
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(UnreadableLog, match="missing"):
+        read(tmp_path / "none.log")
+    with pytest.raises(UnreadableLog, match="folder"):
+        read(tmp_path)

@@ -1,0 +1,163 @@
+"""The application over HTTP, in this process."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+gradio = pytest.importorskip("gradio")
+
+from fastapi.testclient import TestClient  # noqa: E402
+
+from assistant.messages.web import TEXT  # noqa: E402
+from assistant.sessions import MemoryStore, open_log  # noqa: E402
+from assistant.web import create_app  # noqa: E402
+from assistant.web.limits import Limits  # noqa: E402
+from assistant.web.page import Page  # noqa: E402
+from assistant.web.samples import sample_text  # noqa: E402
+from tests.web.conftest import gradio_leftovers  # noqa: E402
+
+LIMITS = Limits(paste=200_000, upload=300_000)
+
+
+@pytest.fixture(scope="module")
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture(scope="module")
+def client(store: MemoryStore) -> Iterator[TestClient]:
+    with gradio_leftovers():
+        client = TestClient(create_app(store, LIMITS)).__enter__()
+    yield client
+    with gradio_leftovers():
+        client.__exit__()
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    with gradio_leftovers():
+        page = Page(MemoryStore(), LIMITS)
+    return page
+
+
+@pytest.fixture(scope="module")
+def config(client: TestClient) -> dict[str, Any]:
+    return client.get("/config").json()  # type: ignore[no-any-return]
+
+
+def event(config: dict[str, Any], elem_id: str) -> int:
+    """Id of the first server event that a click on the element starts."""
+    element = next(c["id"] for c in config["components"] if c["props"].get("elem_id") == elem_id)
+    return next(d["id"] for d in config["dependencies"] if [element, "click"] in d["targets"] and d["backend_fn"])
+
+
+def call(client: TestClient, number: int, data: list[Any], tab: str = "tab") -> dict[str, Any]:
+    """Queue an event as the page does and wait for its last output."""
+    last: dict[str, Any] = {}
+    with gradio_leftovers():
+        joined = client.post("/gradio_api/queue/join", json={"data": data, "fn_index": number, "session_hash": tab, "event_data": None})
+        assert joined.status_code == 200, joined.text
+        with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": tab}) as stream:
+            for line in stream.iter_lines():
+                if line.startswith("data:"):
+                    message = json.loads(line[5:])
+                    if message["msg"] == "process_completed":
+                        last = message
+                    if message["msg"] == "close_stream":
+                        break
+    assert last["success"], last
+    return last["output"]  # type: ignore[no-any-return]
+
+
+def test_health(client: TestClient) -> None:
+    assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_the_page_fetches_nothing_from_elsewhere(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert "http" not in policy
+    assert "default-src 'self'" in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+    loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"']([^\"']+)", page.text)
+    assert not [address for address in loaded if re.match(r"(https?:)?//", address)]
+    assert "fonts.googleapis" not in page.text
+
+
+def test_no_event_is_public(config: dict[str, Any]) -> None:
+    assert config["dependencies"]
+    assert {d["api_visibility"] for d in config["dependencies"]} == {"private"}
+    assert not config.get("analytics_enabled")
+
+
+def test_no_file_of_the_server_is_served(client: TestClient) -> None:
+    for path in ("/etc/passwd", "pyproject.toml", "assistant/web/page.py"):
+        assert client.get(f"/gradio_api/file={path}").status_code in (403, 404)
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_body_over_the_limit_is_refused(client: TestClient, announced: bool) -> None:
+    size = LIMITS.body + 1
+    body: Any = b"x" * size if announced else iter([b"x" * 100_000] * (size // 100_000 + 1))
+    answer = client.post("/gradio_api/queue/join", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+def test_an_upload_over_the_limit_is_refused(client: TestClient) -> None:
+    answer = client.post("/gradio_api/upload", files={"files": ("a.log", b"x" * 2_000_000)})
+    assert answer.status_code == 413
+
+
+def test_a_pasted_log_becomes_a_session_and_a_question_gets_an_answer(
+    client: TestClient, config: dict[str, Any], store: MemoryStore
+) -> None:
+    before = len(store)
+    opened = call(client, event(config, "go"), [sample_text("collapse"), None, "en"])
+    assert len(store) == before + 1
+    assert "entropy" not in json.dumps(opened["data"][0])
+    asked = call(client, event(config, "send"), ["why is my pg_loss positive?", [], None, "en"])
+    conversation = json.dumps(asked["data"][0])
+    assert "pg_loss" in conversation
+    assert "from the log" in conversation
+
+
+def test_an_empty_paste_is_one_sentence_and_no_session(client: TestClient, config: dict[str, Any], store: MemoryStore) -> None:
+    before = len(store)
+    refused = call(client, event(config, "go"), ["   ", None, "zh"], tab="empty")
+    assert TEXT["nothing_pasted"][1] in json.dumps(refused, ensure_ascii=False)
+    assert len(store) == before
+
+
+def test_every_text_of_the_page_follows_the_language(page: Page) -> None:
+    english, chinese = page.relabel("en"), page.relabel("zh")
+    changed = [one for one, other in zip(english, chinese, strict=True) if one != other]
+    assert len(changed) == len(english) - 1  # the theme button is a sign
+
+
+def test_a_question_without_its_session_says_so(page: Page) -> None:
+    messages, box, *_ = page.ask("why?", [], "no-such-session", "en")
+    assert box == ""
+    assert messages[-1]["content"].startswith("This log is no longer kept here")
+    assert page.ask("  ", [], "", "en")[0] == []
+
+
+def test_a_question_that_is_far_too_long_is_refused(page: Page) -> None:
+    session = page.store.create(open_log(sample_text("healthy")))
+    messages, *_ = page.ask("x" * 5_000, [], session.id, "en")
+    assert "4000" in messages[-1]["content"]
+    assert len(messages[0]["content"]) == 4_000
+
+
+@pytest.mark.parametrize("key", sorted(TEXT))
+def test_both_languages_have_the_same_places_to_fill(key: str) -> None:
+    english, chinese = TEXT[key]
+    fields = [sorted(re.findall(r"{(\w+)}", text)) for text in (english, chinese)]
+    assert fields[0] == fields[1]
+    assert english
+    assert chinese

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from assistant.sessions import MemoryStore
+from assistant.web.limits import Limits
+from assistant.web.reading import Attempt, Readings, Refused, read_file, read_paste
+from assistant.web.samples import SAMPLES, sample_text
+
+LIMITS = Limits(paste=100_000, upload=200_000)
+
+
+def silent(share: float, words: str) -> None:
+    pass
+
+
+def attempt(language="en", store: MemoryStore | None = None, flag: Event | None = None, progress=silent) -> Attempt:
+    return Attempt(language, store if store is not None else MemoryStore(), LIMITS, flag or Event(), progress)
+
+
+def paste(text: str, language="en", store: MemoryStore | None = None, flag: Event | None = None, progress=silent):
+    return read_paste(text, attempt(language, store, flag, progress))
+
+
+@pytest.mark.parametrize(
+    ("text", "english", "chinese"),
+    [("  \n", "Paste a log", "请先粘贴"), ("step:1 - a/b:1.0\n" * 10_000, "up to 100 kB can be pasted", "最多可粘贴 100 kB")],
+)
+def test_what_is_refused_is_said_in_one_sentence(text: str, english: str, chinese: str) -> None:
+    with pytest.raises(Refused, match=english):
+        paste(text)
+    with pytest.raises(Refused, match=chinese):
+        paste(text, "zh")
+
+
+def test_prose_and_binary_files_are_refused(tmp_path: Path) -> None:
+    for number, data in enumerate((b"I think the run is fine.\n" * 20, bytes(range(256)) * 40)):
+        path = tmp_path / f"{number}.log"
+        path.write_bytes(data)
+        with pytest.raises(Refused) as refused:
+            read_file(path, attempt())
+        assert str(refused.value).endswith(".")
+        assert not path.exists()
+
+
+def test_a_file_is_deleted_once_read_and_keeps_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "run 7.log.gz"
+    path.write_bytes(gzip.compress(sample_text("healthy").encode()))
+    store = MemoryStore()
+    session = read_file(path, attempt(store=store))
+    assert not path.exists()
+    assert session.name == "run 7.log.gz"
+    assert session.diagnosis.run.n_records == 36
+    assert store.get(session.id) is session
+
+
+def test_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"x" * 200_001)
+    with pytest.raises(Refused, match="200 kB"):
+        read_file(path, attempt())
+    assert not path.exists()
+
+
+def test_progress_is_told_in_bytes() -> None:
+    told: list[tuple[float, str]] = []
+    paste(sample_text("healthy"), progress=lambda share, words: told.append((share, words)))
+    assert told
+    assert all(0 <= share < 1 for share, _ in told)
+    assert "57.7 kB" in told[0][1]
+
+
+def test_a_cancelled_reading_keeps_nothing() -> None:
+    store, flag = MemoryStore(), Event()
+    flag.set()
+    with pytest.raises(Refused, match="cancelled"):
+        paste(sample_text("healthy"), store=store, flag=flag)
+    assert len(store) == 0
+
+
+def test_a_tab_reads_one_log_at_a_time() -> None:
+    readings = Readings()
+    first = readings.start("tab")
+    second = readings.start("tab")
+    assert first.is_set()
+    assert not second.is_set()
+    readings.done("tab", first)
+    readings.cancel("tab")
+    assert second.is_set()
+    readings.done("tab", second)
+    readings.cancel("tab")
+    assert len(readings) == 0
+
+
+@pytest.mark.parametrize("key", SAMPLES)
+def test_samples_are_short_and_readable(key: str) -> None:
+    text = sample_text(key)
+    assert len(text.encode()) <= 60_000
+    assert paste(text).diagnosis.run.framework == "verl"
+
+
+def test_the_samples_show_what_they_are_named_for() -> None:
+    found = {key: [f.id for f in paste(sample_text(key)).diagnosis.faults] for key in SAMPLES}
+    assert found["collapse"][0] == "entropy-collapse"
+    assert found["crash"][0] == "crash-gpu-oom"
+    assert found["healthy"] == []
