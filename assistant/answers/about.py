@@ -114,7 +114,7 @@ def _why(context: Context, metric: str, leading: Finding | None, found: Card | N
         parts.append(_labelled(context, "label_why", context.glue(own)) if q.properties else "")
     elif leading is not None and leading.severity != "info":
         parts.append(_labelled(context, "label_why", reasons_of(context, leading)))
-        parts.append(context.glue(own[:1]) if q.properties else "")
+        parts.append(context.glue(own[:1]) if q.properties and root(context, leading) is leading else "")
     else:
         reasons = (
             [causes(context, leading, 2)] if leading is not None and not harmless(leading) else [] if own else [_named_finding(context)]

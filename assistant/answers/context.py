@@ -13,6 +13,7 @@ from assistant.diagnosis import render
 from assistant.diagnosis.detector import registered
 from assistant.diagnosis.finding import SEVERITIES, Diagnosis, Finding
 from assistant.diagnosis.naming import metric_card
+from assistant.diagnosis.settings import settings
 from assistant.diagnosis.view import RunView
 from assistant.messages import Language, say
 from assistant.run import Point, Series
@@ -293,14 +294,13 @@ def _fix(context: Context, finding: Finding, fix: dict[str, object]) -> str:
         return context.say("fix_step", why=why)
     if to is None or (context.language == "zh" and isinstance(to, str) and to.isascii() and " " in to.strip()):
         return context.say("fix_key", key=str(key), why=why)
-    if fix["from"] is not None and plain_value(fix["from"]) == plain_value(to):
-        fix = {**fix, "from": None}  # the default is the target already: whoever changed it sets it back
     target = context.evidence.derived(_number(to), f"proposed by {finding.id}", metric=str(key), text=plain_value(to)).text
     if fix["from"] is None:
         return context.say("fix_to", key=str(key), to=target, why=why)
-    config = context.diagnosis.run.config
-    if str(key) in config and config[str(key)] is not None:
+    if context.diagnosis.run.config.get(str(key)) is not None:
         current = _inline(context.evidence.config(str(key), fix["from"]).text)
+    elif str(key) in settings(context.diagnosis.run):
+        current = context.evidence.derived(_number(fix["from"]), f"{key} as the metrics show it", text=plain_value(fix["from"])).text
     else:
         current = (
             f"{plain_value(fix['from'])} ({context.say('default_note')})"

@@ -118,6 +118,8 @@ PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
     "学习率": ("policy_lr", "train_lr"),
     "reward": ("score_mean", "reward_mean"),
     "奖励": ("score_mean", "reward_mean"),
+    "importance sampling ratio": ("importance_weight_mean",),
+    "重要性采样比": ("importance_weight_mean",),
     "step time": ("time_step", "seconds_per_step", "train_step_seconds"),
 }
 """Names that mean what the log has of them, likeliest first."""

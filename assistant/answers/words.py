@@ -28,6 +28,8 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
     "time": _any(
         r"where\b.{0,20}\btime\b.{0,12}\b(go|goes|gone|going|spent)",
         r"\b(bottleneck|slowest|time breakdown)\b",
+        r"\bhow long (should|does|do|will)\b.{0,24}\b(phases?|steps?|it)\b.{0,6}\btake",
+        r"\bwhich (one |phase |part )?dominates\b",
         r"\btakes? (most|the most|longest)\b",
         r"时间.{0,6}(花|去|用|耗).{0,6}(哪|什么)",
         r"(瓶颈|耗时分布|最慢|哪一?步最慢|哪个阶段.{0,4}(慢|耗时))",
@@ -154,13 +156,15 @@ RUN_WORDS = _any(
     r"(我的|这个(日志|训练|任务)|这份|日志(里|中)|我这|本次)",
 )
 TIMERS_SLOW = _any(
-    r"\b(step|training|run|it|iteration|everything)\b.{0,30}\b(slow\w*|takes? .{0,20}long)|\bwhy (is|so)\b.{0,30}\bslow\b",
+    r"\b(step|training|run|it|iteration|everything)\b.{0,30}\b(slow\w*|takes? .{0,20}long)|\bwhy (is|so)\b.{0,50}\bslow\b",
     r"(训练|一步|每步|整体|跑得?|step).{0,8}(慢|耗时|太久)|为什么.{0,12}这么慢|慢在哪",
 )
 
 CONFIGURED = _any(r"\b(config\w*|configured|hyper-?parameters?|set to)\b", r"(配置|设置|设成|设为|设的)")
 STEP_TAKES = _any(
-    r"\b(one|a|each|every|per) step\b.{0,12}\b(takes?|needs?|\d+ ?s\b)|\bstep takes\b", r"(一步|每步)[^，。？?]{0,8}(秒|分钟|小时)"
+    r"\btakes?\b.{0,16}\bper step\b",
+    r"\b(one|a|each|every|per) step\b.{0,12}\b(takes?|needs?|\d+ ?s\b)|\bstep takes\b",
+    r"(一步|每步)[^，。？?]{0,8}(秒|分钟|小时)",
 )
 
 SYMPTOMS: Mapping[str, re.Pattern[str]] = {
@@ -237,7 +241,10 @@ SYMPTOMS: Mapping[str, re.Pattern[str]] = {
     "gpu-fragmentation": _any(r"fragment", r"碎片", r"reserved.{0,24}(allocated|much)"),
     "padding-waste": _any(r"padding|填充"),
     "rollout-mismatch": _any(r"(vllm|rollout).{0,24}(训练|train\w*).{0,16}(logprob|log_prob|mismatch|不一致|对不上)", r"mismatch"),
-    "weights-not-synced": _any(r"(weights?|权重).{0,16}(sync|同步)"),
+    "validation-overlaps-train": _any(r"train\w*( data)? looks like val|(验证|val)\w*.{0,16}(overlap|重叠|泄漏|leak)"),
+    "weights-not-synced": _any(
+        r"(rollout|vllm).{0,60}(different from|differs from|完全不一样|不一致).{0,30}(vllm|hf)", r"(weights?|权重).{0,16}(sync|同步)"
+    ),
     "no-critic-by-design": _any(r"(没有|no|missing|where).{0,12}(critic|vf_|value loss)"),
     "critic-warmup": _any(r"(前几步|first few steps).{0,12}(没有|no|without).{0,8}actor"),
     "positive-pg-loss": _any(r"(pg[ _]?loss|policy loss|策略损失).{0,24}(positive|为正|是正|正数|正的|above zero)"),

@@ -213,7 +213,10 @@ def _unknown(diagnosis: Diagnosis, language: Language, *, full: bool) -> Text:
     rows = sorted(diagnosis.unknown, key=lambda u: "=" not in u.needs or u.needs.startswith("steps>="))
     chosen = rows if full else rows[:2]
     text = Text.assemble((say("cli.unknown", language, n=len(rows)), "bold"))
-    parts = [f"{render.title(Finding(u.finding), language)} ({say('cli.to_tell', language, needs=render.needs(u.needs, language))})" for u in chosen]
+    parts = [
+        f"{render.title(Finding(u.finding), language)} ({say('cli.to_tell', language, needs=render.needs(u.needs, language))})"
+        for u in chosen
+    ]
     text.append(": " + "; ".join(parts) + (" …" if len(rows) > len(chosen) else ""), style="dim")
     return text
 

@@ -29,6 +29,7 @@ class Layout:
     values: list[Sequence[float]] = field(default_factory=list)
     styles: list[bytes] = field(default_factory=list)
     types: list[type] = field(default_factory=list)
+    whole: list[int] = field(default_factory=list)  # positions of the values printed as whole numbers
     style_row: bytes = b""
     n: int = 0
 
@@ -89,6 +90,9 @@ class Table:
         self, step: int, line: int, layout: Layout, values: Sequence[float], styles: bytes, texts: Mapping[int, str] | None = None
     ) -> None:
         """One row: ``values`` and ``styles`` in the order of ``layout.keys``; ``texts`` by position in it."""
+        if not layout.n:
+            for key in layout.keys:  # columns stand in the order in which the log names them
+                self._column(key)
         row = len(self.steps)
         self.steps.append(step)
         self.lines.append(line)

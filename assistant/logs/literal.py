@@ -84,7 +84,10 @@ class _Reader:
 
     def value(self, path: str, depth: int = 0) -> Any:
         """Reads one value; a mapping's leaves go to the flat mapping under ``path``."""
-        if self._at >= len(self._tokens) or depth > 60:
+        if self._at >= len(self._tokens):
+            return None
+        if depth > 60:
+            self._at += 1
             return None
         found, line = self._tokens[self._at]
         token = found[0]

@@ -16,6 +16,9 @@ import orjson
 from assistant.logs.columns import Layout, Table
 from assistant.run import FIXED_DECIMALS, Style
 
+MAX_WHOLE = 2**53
+"""Whole numbers below this are exact as 64-bit floats."""
+
 _ZERO = bytes.maketrans(b"123456789", b"000000000")
 _NUMBERS = b"0123456789.+-e"
 _WRAPPED = re.compile(rb":(?:np|numpy)\.[a-z]+\d*_?\(([^()]*)\)")
@@ -110,6 +113,9 @@ class LineReader:
                 return None
             layout.types = types
             layout.style_row = bytes(Style.INT if t is int else Style.REPR for t in types)
+            layout.whole = [position for position, t in enumerate(types) if t is int]
+        if layout.whole and any(not -MAX_WHOLE < values[position] < MAX_WHOLE for position in layout.whole):
+            return None
         if not _printed_in_full(found, text):
             return None
         styles = layout.style_row
@@ -254,7 +260,7 @@ def number(part: Part, fixed: bool) -> tuple[float, int]:
     plain = Style.NUMPY if part.wrapped else Style.REPR
     printed = text.decode("ascii")
     if _WHOLE.match(text):
-        return value, Style.INT if abs(value) < 2**53 and str(int(value)) == printed else Style.OTHER
+        return value, Style.INT if abs(value) < MAX_WHOLE and str(int(value)) == printed else Style.OTHER
     if fixed and (_FIXED3.match(text) or printed in ("nan", "inf", "-inf")):
         return value, Style.FIXED3 if f"{value:.3f}" == printed else Style.OTHER
     if repr(value) == printed:

@@ -13,7 +13,7 @@ from assistant.logs.verl_jsonl import JsonReader
 from assistant.run import NO_STEP, Note, Run, Style
 
 _OURS = ("unknown", "verl", "verl-sft")
-_KEY_AND_NUMBER = re.compile(rb"[A-Za-z_][\w/.\-]*[\"']?\s?[:=|]\s{0,20}[\"']?-?\d")
+_KEY_AND_NUMBER = re.compile(rb"(?<![\w/.\-])[A-Za-z_][\w/.\-]{0,80}[\"']?\s?[:=|]\s{0,20}[\"']?-?\d")
 
 
 def notes_of(run: Run, reader: ConsoleReader | JsonReader, source: Source, head: bytes) -> list[Note]:

@@ -9,10 +9,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 BLOCK = 2 << 20
-LONGEST_LINE = 256 << 20
+SLICE = 64 << 10
+LONGEST_LINE = 64 << 20
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -141,32 +142,25 @@ class Source:
     def _unzstd(self, data: Iterator[bytes]) -> Iterator[bytes]:
         import zstandard
 
-        packed: Any = _IterFile(data)
-        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        unpacker = zstandard.ZstdDecompressor().decompressobj()
+        started = False
         try:
-            while piece := reader.read(BLOCK):
-                yield piece
+            for packed in data:
+                for start in range(0, len(packed), SLICE):
+                    piece = packed[start : start + SLICE]
+                    while piece:
+                        started = True
+                        if out := unpacker.decompress(piece):
+                            yield out
+                        piece = b""
+                        if unpacker.eof:  # several frames in one file
+                            piece = unpacker.unused_data
+                            unpacker = zstandard.ZstdDecompressor().decompressobj()
+                            started = False
         except zstandard.ZstdError:
             self.cut_archive = True
-
-
-class _IterFile(io.RawIOBase):
-    """A readable file over an iterator of bytes."""
-
-    def __init__(self, data: Iterator[bytes]) -> None:
-        self._data = data
-        self._rest = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._rest:
-            self._rest = next(self._data, b"")
-        n = min(len(buffer), len(self._rest))
-        buffer[:n] = self._rest[:n]
-        self._rest = self._rest[n:]
-        return n
+            return
+        self.cut_archive = started
 
 
 def _open(source: str | Path | bytes | BinaryIO) -> BinaryIO:

@@ -17,6 +17,7 @@ _MAX_SAMPLES = 20
 _MAX_WRAPS = 200
 _MAX_DOUBTS = 200
 _LOOKS_LIKE_METRICS = re.compile(rb" - [\w/@.()\-]+/[\w/@.()\-]+:")
+_DIGITS = re.compile(rb"^(?:\S{0,20}\([^()]{0,80}\)\S{0,20} ?)?\d[\d.]*(?:e-?\d+)?\)?\s*$")
 WANDB_LINE = 4096
 """A console that wandb captures cuts lines at this many characters."""
 
@@ -88,12 +89,14 @@ class ConsoleReader:
         if b"\x00" in body:
             body = body.replace(b"\x00", b"")
         first_end, wraps = end, 1
+        width = last_width = end - start
         while wraps < _MAX_WRAPS and end + 1 < len(block):
             stop = block.find(b"\n", end + 1, end + 20000)
             stop = len(block) if stop < 0 else stop
-            joined = _joined(body, block[end + 1 : min(stop, end + 20000)], process)
+            joined = _joined(body, block[end + 1 : min(stop, end + 20000)], process, wraps > 1 and last_width == width)
             if joined is None:
                 break
+            last_width = stop - end - 1
             body, end, wraps = joined, stop, wraps + 1
             self.line += 1
         if wraps > 1:
@@ -219,12 +222,15 @@ def _inside_name(block: bytes, hit: int) -> bool:
     return chr(before).isalnum() or before in b"_/.-=:@" or before >= 0x80
 
 
-def _joined(body: bytes, following: bytes, process: str) -> bytes | None:
-    """``body`` with the next line when that line continues it (copy and paste broke a long line), else None."""
+def _joined(body: bytes, following: bytes, process: str, full_width: bool) -> bytes | None:
+    """``body`` with the next line when that line continues it (copy and paste broke a long line), else None.
+
+    ``full_width``: the line before was broken at the same width as the first, so that its number may go on.
+    """
     if b" - " in following:
         if b"step:" in following and STEP.search(following):
             return None
-    elif not _unfinished(body) or not following.strip():
+    elif not following.strip() or not (_unfinished(body) or (full_width and _DIGITS.search(following))):
         return None
     tag, rest = split_process(strip_colours(following.rstrip(b"\r\n")))
     if tag and tag != process:
@@ -244,6 +250,7 @@ def _joined(body: bytes, following: bytes, process: str) -> bytes | None:
         return None
     if len(pieces) == 1:
         return joined if parse_part(pieces[0]) is not None or (_unfinished(joined) and b"/" in pieces[0]) else None
+    pieces[-1] = pieces[-1].removesuffix(b" -")
     return joined if parse_part(pieces[-1]) is not None or re.fullmatch(rb"[\w/@.\-()]*:?[\w.\-(]*", pieces[-1]) else None
 
 
@@ -259,7 +266,7 @@ def _unfinished(body: bytes) -> bool:
         return True
     last = body[body.rfind(b" - ") + 3 :]
     part = parse_part(last)
-    if part is None:
+    if part is None or last.endswith((b".", b"e", b"-")):
         return True
     before = body[: -len(last) - 3]
     return before[-4:-3] == b"." and before[-3:].isdigit() and b"." in part.text and not part.wrapped

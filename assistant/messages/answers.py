@@ -4,7 +4,6 @@ TEXT: dict[str, tuple[str, str]] = {
     # Shapes
     "at_step": ("{value} (step {step})", "{value}（第 {step} 步）"),
     "since": (", since step {step}", "，自第 {step} 步起"),
-    "since_until": (", steps {step}–{last}", "，第 {step}–{last} 步"),
     "list_join": ("; ", "；"),
     "and": (" and ", " 和 "),
     "comma": (", ", "、"),
@@ -126,7 +125,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "below": ("below {high}", "低于 {high}"),
     "above": ("above {low}", "高于 {low}"),
     "between": ("{low}–{high}", "{low}–{high}"),
-    "read_with": ("Read it together with {values}.", "结合这些一起看：{values}。"),
+    "read_with": ("Read it together with {values}.", "与 {values} 一起看。"),
     "no_series_note": ("No card explains `{key}`; these are only its numbers.", "没有卡片解释 `{key}`，这里只能给出它的数值。"),
     # Absent
     "absent": ("`{key}` is not in this log.", "这份日志里没有 `{key}`。"),
@@ -191,7 +190,6 @@ TEXT: dict[str, tuple[str, str]] = {
         "**This log cannot tell** {n} further things; the most useful to log: {needs}.",
         "**这份日志看不出**另外 {n} 件事；最值得补充记录的是：{needs}。",
     ),
-    "key_numbers": ("**Key numbers.** ", "**关键数字：**"),
     "nothing_change": (
         "Nothing to change: no check that this log allows found a problem.",
         "不用改：这份日志能做的检查都没有发现问题。",
@@ -253,7 +251,6 @@ TEXT: dict[str, tuple[str, str]] = {
         "没看懂你问的是什么。我能回答关于这份日志的问题：某个指标的数值、走势或含义，是否正常，为什么会这样，该改什么，时间花在哪，配置是多少，任务为什么崩溃。",
     ),
     "empty": ("No question was asked; here is the state of the run.", "没有收到问题；下面是这次训练的状况。"),
-    "concept_none": ("No card explains this yet.", "还没有卡片解释这个。"),
     "long_question": ("Only the beginning of your question was read: it is very long.", "问题太长，只读了开头部分。"),
     # Follow-ups
     "ask_wrong": ("What is wrong with this run?", "这次训练有什么问题？"),

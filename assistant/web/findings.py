@@ -39,6 +39,13 @@ def title(finding: Finding, language: Language) -> str:
     return render.title(finding, language).replace("`", "")
 
 
+def line(finding: Finding, number: int, run: Run, language: Language) -> str:
+    """``4. Answers hit the length limit (high, since step 12)``, as plain text."""
+    about = [say(f"web.severity_{finding.severity or 'medium'}", language), when(finding, run, language)]
+    opening, joint, closing = ("（", "，", "）") if language == "zh" else (" (", ", ", ")")
+    return f"{number}. {title(finding, language)}{opening}{joint.join(part for part in about if part)}{closing}"
+
+
 def confidence(finding: Finding, language: Language) -> str:
     if finding.severity == "info":
         return ""

@@ -18,7 +18,8 @@ def head(diagnosis: Diagnosis, name: str, language: Language) -> str:
         f'<header class="report-head {tone(diagnosis)}">'
         f'<p class="report-of">{escape(say("web.report_of", language, name=name or say("web.pasted_log", language)))}</p>'
         f'<h1 tabindex="-1" id="verdict">{inline(verdict(diagnosis, language))}</h1>{lead}'
-        f"{_facts(diagnosis.run, language)}{recognised(diagnosis.run, language)}</header>"
+        f"{_facts(diagnosis.run, language)}{recognised(diagnosis.run, language)}"
+        f'<a class="jump" href="#ask-title">{escape(say("web.jump_to_chat", language))}</a></header>'
     )
 
 
@@ -72,6 +73,8 @@ def _facts(run: Run, language: Language) -> str:
     version = run.era if run.era != "unknown" else say("web.version_unknown", language)
     if run.first_step is None:
         steps = say("web.steps_none", language)
+    elif run.first_step == run.last_step and not run.total_steps:
+        steps = str(run.first_step)
     elif run.total_steps:
         steps = say("web.steps_of", language, first=run.first_step, last=run.last_step, total=run.total_steps)
     else:

@@ -8,6 +8,21 @@ window.runwhy = (() => {
     if (theme) document.body.classList.toggle("dark", theme === "dark");
   };
   document.addEventListener("DOMContentLoaded", () => setTimeout(applyTheme, 0));
+
+  /* A text box gets slow with megabytes in it: a large paste is sent as a file instead. */
+  const LARGE = 500000;
+  document.addEventListener("paste", (event) => {
+    if (!event.target.closest || !event.target.closest("#paste")) return;
+    const text = event.clipboardData ? event.clipboardData.getData("text/plain") : "";
+    const input = document.querySelector("#file input[type=file]");
+    if (text.length < LARGE || event.target.value || !input) return;
+    event.preventDefault();
+    const carrier = new DataTransfer();
+    carrier.items.add(new File([text], "pasted.log", { type: "text/plain" }));
+    input.files = carrier.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }, true);
+
   return {
     language: () => show(kept("language") || ((navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en")),
     setLanguage: (language) => { keep("language", show(language)); return language; },

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 PROGRESS = gr.Progress()  # as a default value it tells Gradio to pass a tracker of its own
 PRIVATE: dict[str, Any] = {"api_visibility": "private"}
+SHOWN_IN_FULL = 3
 FILE_TYPES = [".log", ".txt", ".jsonl", ".json", ".out", ".err", ".gz", ".zst"]
 CHOSEN_LANGUAGE = "() => runwhy.language()"
 LANGUAGE_CHANGED = "(language) => runwhy.setLanguage(language)"
@@ -228,8 +229,14 @@ class Page:
         view = RunView(diagnosis.run)
         faults, odd = findings.parted(diagnosis)
         gr.HTML(overview.head(diagnosis, session.name, language))
+        if faults:
+            gr.HTML(f'<h2 class="hidden-heading">{escape(say("web.findings", language))}</h2>')
         for number, finding in enumerate(faults, 1):
-            self._show_finding(finding, number if len(faults) > 1 else None, view, language)
+            if number <= SHOWN_IN_FULL:
+                self._show_finding(finding, number if len(faults) > 1 else None, view, language)
+            else:
+                with gr.Accordion(findings.line(finding, number, view.run, language), open=False, elem_classes="odd"):
+                    self._show_finding(finding, None, view, language)
         if odd:
             gr.HTML(f'<h2 class="part">{escape(say("web.odd", language))}</h2>')
             for finding in odd:

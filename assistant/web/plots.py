@@ -180,6 +180,12 @@ def _mark_onset(layout: dict[str, Any], finding: Finding, view: RunView, languag
         return
     dash = {"color": ONSET, "width": 1.5, "dash": "dot"}
     layout["shapes"].append({"type": "line", "xref": "x", "yref": "paper", "x0": step, "x1": step, "y0": 0, "y1": 1.0, "line": dash})
+    until = last if finding.last_step is None else min(finding.last_step, last)
+    if until > step:
+        layout["shapes"].append(
+            {"type": "rect", "xref": "x", "yref": "paper", "x0": step, "x1": until, "y0": 0, "y1": 1, "line": {"width": 0}}
+            | {"fillcolor": ONSET, "opacity": 0.06, "layer": "below"}
+        )
     late = step > (first + last) / 2
     layout["annotations"].append(
         _note(escape(when(finding, view.run, language)), x=step, y=1, xref="x", yref="paper", xanchor="right" if late else "left")

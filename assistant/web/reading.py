@@ -16,6 +16,9 @@ from assistant.web.markup import size
 
 log = logging.getLogger(__name__)
 
+PASTED = "pasted.log"
+"""File name under which the page sends a paste that is too large for a text box."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -77,7 +80,7 @@ def read_file(path: Path, attempt: Attempt) -> Session:
         n_bytes = path.stat().st_size
         if n_bytes > attempt.limits.upload:
             raise Refused(say("web.file_too_large", attempt.language, size=size(n_bytes), limit=size(attempt.limits.upload)))
-        return _read(path, n_bytes, path.name, attempt)
+        return _read(path, n_bytes, "" if path.name == PASTED else path.name, attempt)
     finally:
         path.unlink(missing_ok=True)
 

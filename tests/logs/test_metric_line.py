@@ -47,7 +47,9 @@ PREFIXES = st.sampled_from(
         "2025-03-10T12:00:01.123Z (TaskRunner pid=9) ",
     ]
 )
-ENDS = st.sampled_from(["\n", "\r\n", " \n", "\x1b[0m\n", " [repeated 7x across cluster]\n", "\x1b[32m [repeated 2x across cluster]\x1b[0m\n"])
+ENDS = st.sampled_from(
+    ["\n", "\r\n", " \n", "\x1b[0m\n", " [repeated 7x across cluster]\n", "\x1b[32m [repeated 2x across cluster]\x1b[0m\n"]
+)
 
 
 @given(PREFIXES, ENDS, KEYS, st.lists(NUMBERS, min_size=12, max_size=12), st.sampled_from(sorted(PRINTERS)), st.integers(0, 10**6))
@@ -68,7 +70,11 @@ def test_a_line_of_any_style_comes_back_exactly(
         assert series.values[0] == float(bare) or (math.isnan(series.values[0]) and bare == "nan")
 
 
-@given(st.lists(st.sampled_from(["3", "0", "-7", "True", "False", "12345678901234567890", "0.5", "1e-06", "nan", "-inf"]), min_size=1, max_size=9))
+@given(
+    st.lists(
+        st.sampled_from(["3", "0", "-7", "True", "False", "12345678901234567890", "0.5", "1e-06", "nan", "-inf"]), min_size=1, max_size=9
+    )
+)
 def test_whole_numbers_and_truth_values_keep_their_look(texts: list[str]) -> None:
     body = "step:4 - " + " - ".join(f"a/k{i}:{text}" for i, text in enumerate(texts))
     run = read(body.encode() + b"\n")

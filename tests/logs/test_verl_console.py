@@ -74,8 +74,12 @@ def test_a_late_validation_line_starts_no_segment() -> None:
 
 
 def test_a_version_change_in_mid_log_is_noted_with_its_line() -> None:
-    old = "".join(f"step:{i} - actor/kl:0.{100 + i} - actor/lr:0.000 - a/c:0.120 - a/d:0.130 - a/e:1.000 - a/f:2.000\n" for i in range(1, 9))
-    new = "".join(f"step:{i} - actor/kl:{i / 777!r} - actor/lr:1e-06 - a/c:{i / 9!r} - a/d:0.1321 - a/e:1.0 - a/f:2.0\n" for i in range(9, 17))
+    old = "".join(
+        f"step:{i} - actor/kl:0.{100 + i} - actor/lr:0.000 - a/c:0.120 - a/d:0.130 - a/e:1.000 - a/f:2.000\n" for i in range(1, 9)
+    )
+    new = "".join(
+        f"step:{i} - actor/kl:{i / 777!r} - actor/lr:1e-06 - a/c:{i / 9!r} - a/d:0.1321 - a/e:1.0 - a/f:2.0\n" for i in range(9, 17)
+    )
     note = next(n for n in read_text(old + new).notes if n.kind == "version-change")
     assert note.line == 9
 
@@ -89,7 +93,9 @@ def test_an_unfinished_end_is_left_out_and_noted(tail: str) -> None:
 
 
 def test_a_last_value_with_fewer_decimals_than_the_others_is_cut() -> None:
-    run = read_text("step:1 - actor/kl:0.123 - actor/loss:0.100 - actor/lr:0.001\nstep:2 - actor/kl:0.124 - actor/loss:0.101 - actor/lr:0.0")
+    run = read_text(
+        "step:1 - actor/kl:0.123 - actor/loss:0.100 - actor/lr:0.001\nstep:2 - actor/kl:0.124 - actor/loss:0.101 - actor/lr:0.0"
+    )
     assert run.columns["actor/lr"].values.tolist() == [0.001]
     assert "cut-line" in kinds(run)
 
@@ -104,7 +110,7 @@ def test_a_line_that_wandb_cut_at_4096_characters_loses_its_last_value() -> None
     body = "step:1 - " + " - ".join(f"val-aux/a{i}/acc/mean@8:{i / 7 + 0.01!r}" for i in range(120))
     run = read_text(body[:4096] + "\n" + line(2) + "\n")
     last = list(run.columns)[-4]
-    assert body[: 4096].rindex(last) < body[:4096].rindex(" - ")
+    assert body[:4096].rindex(last) < body[:4096].rindex(" - ")
     assert "cut-line" in kinds(run)
 
 

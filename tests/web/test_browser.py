@@ -142,6 +142,19 @@ def test_hostile_text_does_nothing(open_tab: Any) -> None:
     assert tab.script("document.querySelectorAll('#report img, #report script, #report iframe').length") == 0
 
 
+def test_a_large_paste_is_read_at_once(open_tab: Any) -> None:
+    tab = open_tab()
+    lines = "".join(f"step:{n} - actor/entropy:0.4{n % 10} - critic/score/mean:0.5 - response_length/mean:200.0\\n" for n in range(1, 9000))
+    tab.script(
+        f"(box => {{ const data = new DataTransfer(); data.setData('text/plain', `{lines}`); box.focus();"
+        " box.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true})) })"
+        "(document.querySelector('#paste textarea'))"
+    )
+    tab.see("#verdict")
+    assert tab.see(".report-of").text == "Report on pasted log"
+    assert "8999" in tab.see(".facts").text
+
+
 def test_what_cannot_be_read_is_said_on_the_start_page(open_tab: Any) -> None:
     tab = open_tab()
     tab.paste("Dear all,\nI think the run is fine.\n")

@@ -27,7 +27,7 @@ def test_every_value_is_drawn_and_the_onset_is_marked() -> None:
     line = figure["data"][0]
     assert line["x"] == list(range(1, 31))
     assert line["y"] == pytest.approx([0.4 - 0.01 * i for i in range(30)])
-    assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [12]
+    assert [(shape["type"], shape["x0"], shape["x1"]) for shape in figure["layout"]["shapes"]] == [("line", 12, 12), ("rect", 12, 30)]
     assert "since step 12" in [note["text"] for note in figure["layout"]["annotations"]]
     assert figure["data"][1]["x"] == [1, 30]
     assert "nothing smoothed" in shown.caption

@@ -27,7 +27,8 @@ class Balanced(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
-        assert not any(name.startswith("on") or name in ("src", "href", "style") for name, _ in attrs)
+        assert not any(name.startswith("on") or name in ("src", "style") for name, _ in attrs)
+        assert all((value or "").startswith("#") for name, value in attrs if name == "href")
         if tag != "br":
             self.open.append(tag)
 
@@ -53,7 +54,7 @@ def test_hostile_log_text_stays_text(language: Language) -> None:
     parser = Balanced()
     parser.feed(html)
     assert parser.open == []
-    assert not parser.seen & {"img", "script", "iframe", "a", "style", "svg"}
+    assert not parser.seen & {"img", "script", "iframe", "style", "svg"}
     assert html.count("&lt;script&gt;") >= 8
 
 
@@ -155,3 +156,9 @@ def test_small_things_do_not_sound_grave() -> None:
     diagnosis = Diagnosis(made, [finding("truncation", made, severity="low")], [], [])
     assert overview.verdict(diagnosis, "en").startswith("Nothing serious. Worth a look: Title of truncation")
     assert overview.tone(diagnosis) == "tone-low"
+
+
+def test_one_line_of_a_finding() -> None:
+    made = run()
+    assert findings.line(finding("truncation", made), 4, made, "en") == "4. Title of truncation (high, since step 12)"
+    assert findings.line(finding("truncation", made, first_step=None), 4, made, "zh") == "4. truncation 的标题（严重）"

@@ -39,7 +39,6 @@ def explained_variance(view: RunView, t: Thresholds) -> list[Finding] | NotCheck
     """One look at the explained variance: an artefact of constant returns, a young critic, or a useless one."""
     series = known(view, "explained_variance")
     assert series is not None
-    series = finite_part(series)
     values = series.scaled
     flat = _flat_returns(view, series, t.flat_share, t.flat_spread)
     artefact = (values < t.artefact) & (flat == 1)
@@ -96,7 +95,7 @@ def _young(early: Series) -> Finding:
 
 def _useless(late: Series, t: Thresholds) -> Finding | None:
     if len(late) < t.least:
-        return None
+        return _useless_once(late) if len(late) and late.steps[-1] != NO_STEP and late.scaled.max() <= t.once else None
     window = late.take(np.arange(max(0, len(late) - int(t.of)), len(late)))
     bad = window.scaled <= t.level
     if bad.sum() < t.k / t.of * len(window):
@@ -120,6 +119,21 @@ def _useless(late: Series, t: Thresholds) -> Finding | None:
         last_step=int(late.steps[-1]),
         evidence=[late.point(start), late.point(-1)],
         facts=facts,
+    )
+
+
+def _useless_once(late: Series) -> Finding:
+    """One or two late steps, clearly below a constant: worth a word, no proof."""
+    facts = {"now": printed(late.point(-1)), "now_step": count(int(late.steps[-1]))}
+    return Finding(
+        "critic-useless",
+        severity="medium",
+        confidence=0.5,
+        first_step=step_at(late, 0),
+        last_step=step_at(late, -1),
+        evidence=[late.point(-1)],
+        facts=facts,
+        variant="once",
     )
 
 
@@ -189,7 +203,6 @@ def value_loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
     """Above its own best level by a factor, still rising, and no wider returns that would explain it."""
     series = known(view, "value_loss")
     assert series is not None
-    series = finite_part(series)
     width = int(t.window)
     level = rolling_median(series.scaled, width)
     best = int(np.argmin(level[width - 1 :])) + width - 1

@@ -7,10 +7,10 @@ import re
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
-from assistant.diagnosis.score import finite_part, known, step_at
+from assistant.diagnosis.score import known, step_at
 from assistant.diagnosis.stats import median, sustained
 from assistant.diagnosis.view import RunView
-from assistant.run import Event
+from assistant.run import Event, SourceLine
 
 _COUNT = re.compile(r"dataset len:\s*(\d+)")
 
@@ -23,7 +23,6 @@ def prompt_truncated(view: RunView, t: Thresholds) -> Finding | None:
         return None
     series, longest = known(view, "prompt_clip_ratio"), known(view, "prompt_length_max")
     assert series is not None
-    series = finite_part(series)
     limit = view.number("data.max_prompt_length")
     reached = limit is not None and longest is not None and bool((longest.scaled >= limit).any())
     if view.era_is(">=0.9") and not reached:  # there the ratio counts prompts as long as the longest of the batch
@@ -64,25 +63,26 @@ def _size(event: Event) -> int | None:
 def data_filtered(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """``dataset len`` and the ``filter dataset len`` that follows it, for each data set that the log names."""
     events = sorted(view.events("dataset-size", "dataset-filtered"), key=lambda event: event.line)
-    pairs: list[tuple[int, int, Event]] = []
-    size: int | None = None
+    pairs: list[tuple[int, int, Event, Event]] = []
+    whole: Event | None = None
     for event in events:
         number = _size(event)
-        if event.kind == "dataset-size":
-            size = number
-        elif size and number is not None:
-            pairs.append((size, number, event))
-            size = None
+        if event.kind == "dataset-size" and not event.text.strip().startswith("filter"):
+            whole = event
+        elif event.kind == "dataset-filtered" and whole is not None and number is not None:
+            if size := _size(whole):
+                pairs.append((size, number, whole, event))
+            whole = None
     if not pairs:
         return NotChecked("dataset len / filter dataset len")
-    before, after, event = min(pairs, key=lambda pair: pair[1] / pair[0])
+    before, after, whole, event = min(pairs, key=lambda pair: pair[1] / pair[0])
     if after >= t.kept * before:
         return None
     facts = {
-        "before": Quantity(before, str(before), "run", line=event.line),
+        "before": Quantity(before, str(before), "run", line=whole.line),
         "after": Quantity(after, str(after), "run", line=event.line),
         "lost": percent(1 - after / before, "1 − filtered / all"),
         "line": count(event.line),
     }
-    severity = "high" if after < t.grave_kept * before else "medium"
-    return Finding("data-filtered", severity=severity, confidence=0.9, facts=facts)  # type: ignore[arg-type]
+    excerpt = [SourceLine(one.line, one.text) for one in (whole, event)]
+    return Finding("data-filtered", "high" if after < t.grave_kept * before else "medium", 0.9, facts=facts, excerpt=excerpt)

@@ -9,7 +9,6 @@ from assistant.diagnosis.detectors.truncation import cut_share
 from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.score import (
-    finite_part,
     known,
     known_together,
     main_validations,
@@ -29,7 +28,6 @@ def _gain(view: RunView, since: int) -> tuple[float, bool]:
     score = known(view, "score_mean")
     if score is None:
         return float("nan"), False
-    score = finite_part(score)
     part = score.scaled[score.steps >= since]
     if len(part) < 6:
         return float("nan"), False
@@ -66,7 +64,6 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
     """Answers grew: with the score and validation (healthy), with the score only (bought), or with nothing."""
     lengths = known(view, "response_length_mean")
     assert lengths is not None
-    lengths = finite_part(lengths)
     level, start, now = _level(lengths)
     if not (start > 0 and now > t.noticeable * start and trend(lengths.scaled).rising):
         return None
@@ -89,7 +86,6 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
     if rising and gain > t.gain and cut < t.cut and moved >= 0:
         score = known(view, "score_mean")
         if score is not None:
-            score = finite_part(score)
             facts["score_start"] = derived(baseline(score.scaled), f"median of the first 10 values of {score.name}", metric=score.name)
             facts["score_now"] = derived(tail(score.scaled), f"median of the last 10 values of {score.name}", metric=score.name)
             evidence.append(score.point(-1))
@@ -128,7 +124,6 @@ def length_fall(view: RunView, t: Thresholds) -> Finding | None:
     """Answers shrank to a fraction of the run's start: harmless when score and validation rise with it."""
     lengths = known(view, "response_length_mean")
     assert lengths is not None
-    lengths = finite_part(lengths)
     _, start, now = _level(lengths)
     if not (start > t.tiny and now < t.factor * start):
         return None
@@ -165,7 +160,6 @@ def length_fall(view: RunView, t: Thresholds) -> Finding | None:
     score = known(view, "score_mean")
     variant = "default"
     if score is not None and np.isfinite(gain) and gain < 0:
-        score = finite_part(score)
         facts["score_start"] = derived(baseline(score.scaled), f"median of the first 10 values of {score.name}", metric=score.name)
         facts["score_now"] = derived(tail(score.scaled), f"median of the last 10 values of {score.name}", metric=score.name)
         evidence = [*evidence, score.point(-1)]
@@ -179,7 +173,6 @@ def length_fall(view: RunView, t: Thresholds) -> Finding | None:
 def aborted_generations(view: RunView, t: Thresholds) -> Finding | None:
     series = known(view, "aborted_ratio")
     assert series is not None
-    series = finite_part(series)
     spells = sustained(series.scaled > t.level, int(min(t.k, len(series))), int(t.of))
     if not spells or not (spells[-1].open or spells[-1].end - spells[-1].start >= t.of):
         return None

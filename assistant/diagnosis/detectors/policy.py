@@ -97,9 +97,9 @@ def _degenerate_answers(
     return None if score is not None else ([], "default", {})
 
 
-@detector("entropy-collapse", needs=("policy_entropy",), min_points=10)
+@detector("entropy-collapse", needs=("policy_entropy",), min_points=10, also=("entropy-fall-harmless",))
 def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    """Low entropy with harm is a collapse; low entropy beside a rising score is what training does, and is said as info."""
+    """Low entropy with harm is a collapse; low entropy beside a rising score is what training does, and is said as such."""
     series = _entropy(view, t.ceiling)
     if isinstance(series, NotChecked):
         return series
@@ -122,6 +122,7 @@ def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
         facts["start"] = derived(start, f"median of {series.name}, first 10 values", metric=series.name)
         facts["fall"] = percent(1 - now / start, f"1 - median of {series.name}, last 10 values / first 10 values", metric=series.name)
     evidence = [series.point(0), series.point(held.start), series.point(-1)] if whole else [series.point(-1)]
+    name = "entropy-collapse"
     severity: Severity | None = None
     if harm is None:
         if isinstance(policy_degenerate(view, thresholds("policy-degenerate")), Finding):
@@ -131,14 +132,14 @@ def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
         elif not whole:
             return None
         else:
-            severity, variant, confidence = "info", "harmless", 0.7
+            name, variant, confidence = "entropy-fall-harmless", "default", 0.7
     else:
-        name, points, more = harm
+        how, points, more = harm
         facts.update(more)
         evidence += points
-        variant, confidence = (name, 0.85) if whole else ("tail", 0.7)
+        variant, confidence = (how, 0.85) if whole else ("tail", 0.7)
     return Finding(
-        "entropy-collapse",
+        name,
         severity=severity,
         confidence=confidence,
         first_step=step_of(series, held.start),

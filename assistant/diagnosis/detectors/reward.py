@@ -9,7 +9,6 @@ from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.score import (
     Scale,
-    finite_part,
     known,
     known_together,
     main_validations,
@@ -66,7 +65,6 @@ def reward_collapse(view: RunView, t: Thresholds) -> Finding | None:
     """The score lost a good part of what it had gained over the floor, beyond its noise, and has not come back."""
     score = known(view, "score_mean")
     assert score is not None
-    score = finite_part(score)
     values, level = score.scaled, smoothed(score)
     width = window_of(len(score))
     first = min(width, 3) - 1
@@ -121,7 +119,6 @@ def _floor(view: RunView, means: FloatArray) -> float:
 def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     score = known(view, "score_mean")
     assert score is not None
-    score = finite_part(score)
     scale = score_scale(view)
     level = smoothed(score)
     span = scale.span if scale and scale.span > 0 else float(np.ptp(level))
@@ -168,7 +165,6 @@ def reward_noisy(view: RunView, t: Thresholds) -> Finding | None:
     score, scale = known(view, "score_mean"), score_scale(view)
     if score is None or scale is None or scale.span <= 0:
         return None
-    score = finite_part(score)
     noise = step_noise(score.scaled)
     if noise < t.share * scale.span:
         return None
@@ -247,7 +243,9 @@ def reward_kl_gap(view: RunView, t: Thresholds) -> Finding | None:
         "score": printed(score.point(worst)),
         "reward": printed(reward.point(worst)),
         "gap": derived(float(gap[worst]), f"{score.name} − {reward.name}"),
-        "span": derived(span, "usual critic/score/max − critic/score/min, at least the threshold of the card" if scale else f"size of {score.name}"),
+        "span": derived(
+            span, "usual critic/score/max − critic/score/min, at least the threshold of the card" if scale else f"size of {score.name}"
+        ),
         "times": derived(float(gap[worst]) / span, "gap / range of the score"),
     }
     evidence = [score.point(worst), reward.point(worst)]

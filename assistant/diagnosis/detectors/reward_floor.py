@@ -9,7 +9,7 @@ from assistant.derived import responses_per_step
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
-from assistant.diagnosis.score import finite_part, known, main_validations, score_scale, step_at
+from assistant.diagnosis.score import known, main_validations, score_scale, step_at
 from assistant.diagnosis.stats import baseline, median, tail
 from assistant.diagnosis.view import RunView
 from assistant.run import Series
@@ -21,7 +21,6 @@ def reward_flat_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     score = known(view, "score_mean")
     if score is None or not score.finite.any():
         return _validation_floor(view, t)
-    score = finite_part(score)
     flat = _uniform(view, score)
     if flat is None:
         return None
@@ -99,7 +98,7 @@ def _validation_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         return None
     if any((one.series.scaled[one.series.finite] < 0).any() for one in curves) and len(curves[0].series) < t.certain_steps:
         return None  # the lowest value of this score is not known
-    series = max((finite_part(one.series) for one in curves), key=len)
+    series = max((one.series for one in curves), key=len)
     if len(np.unique(series.values)) > 1:
         return None
     facts = {"value": printed(series.point(-1)), "n": count(len(series))}
@@ -130,7 +129,6 @@ def reward_sparse(view: RunView, t: Thresholds) -> Finding | None:
     score, scale = known(view, "score_mean"), score_scale(view)
     if score is None or scale is None or scale.span <= 0:
         return None
-    score = finite_part(score)
     share = (score.scaled - scale.low) / scale.span
     recent = share[-int(t.of) :]
     if (recent >= t.level).any() or not (recent > 0).any():

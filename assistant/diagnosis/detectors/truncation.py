@@ -55,7 +55,6 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     share = cut_share(view)
     if share is None:
         return _near_limit(view, t)
-    share = finite_part(share)
     printed_share = known(view, "response_clip_ratio")
     assert printed_share is not None
     shown = finite_part(printed_share)

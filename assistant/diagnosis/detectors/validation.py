@@ -62,14 +62,14 @@ def reward_hacking(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     span = _span(view, score)
     fallen: list[tuple[Validation, int]] = []
     for one in curves:
-        curve = finite_part(one.series)
+        curve = one.series
         best = _fallen(curve, t.validation_fall * span, t.noise)
         if best is not None:
             fallen.append((one, best))
     if len(fallen) * 2 <= len(curves):
         return None
     one, best = max(fallen, key=lambda pair: float(pair[0].series.scaled[pair[1]] - pair[0].series.scaled[-1]))
-    curve = finite_part(one.series)
+    curve = one.series
     since = int(curve.steps[best])
     part = score.scaled[score.steps >= since]
     width = window_of(len(part))
@@ -141,11 +141,10 @@ def overfitting(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     curves = [one for one in main_validations(view) if len(one.series) >= t.evaluations]
     if score is None or not curves:
         return None if view.has("train_loss", "val_loss") else NotChecked("trainer.test_freq=10")
-    score = finite_part(score)
     span = _span(view, score)
     worst: tuple[float, Series, FloatArray, int] | None = None
     for one in curves:
-        curve = finite_part(one.series)
+        curve = one.series
         train = at_steps(score, curve.steps)
         half = len(curve) // 2
         gained = tail(train, 3) - median(train[half - 1 : half + 2])
@@ -276,11 +275,10 @@ def validation_above_train(view: RunView, t: Thresholds) -> Finding | None:
     curves = main_validations(view)
     if score is None or not curves:
         return None
-    score = finite_part(score)
     span = _span(view, score)
     above: list[tuple[Series, FloatArray, FloatArray]] = []
     for one in curves:
-        curve = finite_part(one.series)
+        curve = one.series
         train = at_steps(score, curve.steps)
         both = np.isfinite(train) & (curve.steps > 0)
         gap = (curve.scaled - train)[both]
@@ -313,7 +311,7 @@ def validation_noisy(view: RunView, t: Thresholds) -> Finding | None:
     if not curves:
         return None
     for one in curves:
-        curve = finite_part(one.series)
+        curve = one.series
         late = curve.take(np.arange(len(curve) // 3, len(curve)))
         noise = step_noise(late.scaled)
         moved = abs(tail(late.scaled, 3) - baseline(late.scaled, 3))

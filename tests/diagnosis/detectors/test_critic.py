@@ -51,6 +51,13 @@ def test_a_paste_from_late_in_training_can_show_a_useless_critic() -> None:
     assert set(findings(run, "critic-useless")) == {"critic-useless"}
 
 
+@pytest.mark.parametrize(("value", "hit"), [(-0.35, True), (-0.1, False)])
+def test_one_late_step_is_a_hint(value: float, hit: bool) -> None:
+    found = findings(run_of({"critic/vf_explained_var": [value], **_returns(1)}, start=900), "critic-useless")
+    assert bool(found) is hit
+    assert not hit or found["critic-useless"].confidence == 0.5
+
+
 def test_equal_returns_make_the_number_an_artefact() -> None:
     metrics = {"critic/vf_explained_var": [0.1, 0.2, -95.6, 0.1], **_returns(4)}
     metrics["critic/score/max"] = [1.0, 1.0, 0.0, 1.0]

@@ -39,6 +39,12 @@ def test_much_of_the_data_was_dropped() -> None:
     assert (found.facts["before"].value, found.facts["after"].value, found.severity) == (7473, 2000, "high")
 
 
+def test_a_filter_line_that_also_reads_as_a_size() -> None:
+    events = _sizes(("original", 7473), ("filter", 2000))
+    twice = [*events[:1], Event("dataset-size", 2, "filter dataset len: 2000"), events[1]]
+    assert findings(run_of({"critic/score/mean": [0.5]}, events=twice), "data-filtered")
+
+
 def test_little_dropped_or_nothing_printed() -> None:
     events = _sizes(("", 72123), ("filter", 71890))
     assert not findings(run_of({"critic/score/mean": [0.5]}, events=events), "data-filtered")

@@ -43,6 +43,10 @@ def test_a_usual_curve_does_not_diverge(n: int) -> None:
     assert look(run_of({"train/loss": list(loss(n))}), "loss-divergence") is None
 
 
+def test_noise_in_a_short_paste_is_not_divergence() -> None:
+    assert look(run_of({"train/loss": [0.084, 0.0824, 0.102, 0.113, 0.114]}), "loss-divergence") is None
+
+
 def test_divergence_in_a_short_paste() -> None:
     found = look(run_of({"train/loss": [1.2, 1.1, 1.3, 2.8, 4.5, 5.1, 5.2, 5.4]}), "loss-divergence")
     assert found is not None
