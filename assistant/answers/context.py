@@ -292,7 +292,7 @@ def _fix(context: Context, finding: Finding, fix: dict[str, object]) -> str:
     key, to, why = fix["key"], fix["to"], ended(str(fix["why"] or ""), context)
     if not key:
         return context.say("fix_step", why=why)
-    if to is None or (context.language == "zh" and isinstance(to, str) and to.isascii() and " " in to.strip()):
+    if to is None:
         return context.say("fix_key", key=str(key), why=why)
     target = context.evidence.derived(_number(to), f"proposed by {finding.id}", metric=str(key), text=plain_value(to)).text
     if fix["from"] is None:

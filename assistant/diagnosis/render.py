@@ -54,7 +54,7 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
         key = by_era(row.get("key"), run.era)
         if isinstance(row.get("key"), Mapping) and key is None:
             continue
-        current, to = observed.get(key) if key else None, by_era(row.get("to"), run.era)
+        current, to = observed.get(key) if key else None, by_era(row.get("to"), run.era, language)
         start = by_era(row.get("default"), run.era) if current is None else current
         if to is not None and start == to:
             if current is not None:
@@ -77,16 +77,21 @@ def rules_out(finding: Finding, language: Language = "en") -> list[str]:
     return [pick(row, language) for row in card(f"findings/{finding.id}").front.get("rules_out") or ()]
 
 
-def by_era(value: Any, era: str) -> Any:
-    """A card's value for this version: a plain value, or a mapping of conditions (``">=0.8"``), first match wins.
+def by_era(value: Any, era: str, language: Language = "en") -> Any:
+    """A card's value for this version: a plain value, words in both languages, or a mapping of conditions (``">=0.8"``), of
+    which the first match wins.
 
     With the version unknown the last entry holds (cards list the newest last).
     """
     if not isinstance(value, Mapping):
         return value
+    if "en" in value:
+        return pick(value, language)
     if era == "unknown":
-        return list(value.values())[-1] if value else None
-    return next((v for condition, v in value.items() if era_matches(era, condition)), None)
+        chosen = list(value.values())[-1] if value else None
+    else:
+        chosen = next((v for condition, v in value.items() if era_matches(era, condition)), None)
+    return pick(chosen, language) if isinstance(chosen, Mapping) else chosen
 
 
 def needs(unknown_needs: str, language: Language = "en") -> str:

@@ -97,6 +97,8 @@ class ConsoleReader:
             if joined is None:
                 break
             last_width = stop - end - 1
+            if last_width != width:  # each piece may carry the prefix again
+                last_width = len(split_process(strip_colours(block[end + 1 : stop]))[1])
             body, end, wraps = joined, stop, wraps + 1
             self.line += 1
         if wraps > 1:

@@ -43,8 +43,6 @@ TEXT: dict[str, tuple[str, str]] = {
     ),
     # Reading
     "reading": ("Reading {done} of {total}", "正在读取 {done} / {total}"),
-    "diagnosing": ("Looking at the run", "正在诊断"),
-    "waiting": ("Waiting for a free place", "排队中"),
     "cancel": ("Cancel", "取消"),
     "cancelled": ("Reading was cancelled.", "已取消读取。"),
     "nothing_pasted": ("Paste a log or drop a file first.", "请先粘贴日志或拖入文件。"),

@@ -25,7 +25,7 @@ def seen(finding: Finding, number: int | None, run: Run, language: Language) -> 
     count = f'<span class="number" aria-hidden="true">{number}</span>' if number is not None else ""
     follows = ""
     if finding.follows:
-        names = ", ".join(render.title(Finding(name), language) for name in finding.follows)
+        names = ("、" if language == "zh" else ", ").join(render.title(Finding(name), language) for name in finding.follows)
         follows = f'<p class="follows">{escape(say("web.follows", language, names=names))}</p>'
     head = f'<h3>{count}{inline(render.title(finding, language))}</h3><p class="about">{" ".join(about)}</p>'
     return (
@@ -59,7 +59,7 @@ def evidence(finding: Finding, language: Language) -> str:
     if finding.evidence:
         heads = "".join(f"<th>{escape(say(f'web.column_{key}', language))}</th>" for key in ("metric", "step", "value", "line"))
         rows = "".join(
-            f"<tr><td><code>{escape(p.metric)}</code></td><td>{'' if p.step is None else p.step}</td>"
+            f"<tr><td><code>{metric_name(p.metric)}</code></td><td>{'' if p.step is None else p.step}</td>"
             f'<td class="value">{escape(p.text)}</td><td>{p.line}</td></tr>'
             for p in finding.evidence
         )
@@ -70,6 +70,11 @@ def evidence(finding: Finding, language: Language) -> str:
         items = "".join(f"<li>{excerpt_line(row.line, row.text, language)}</li>" for row in finding.excerpt)
         parts.append(f'<p class="label">{escape(say("web.excerpt", language))}</p><ul class="excerpt">{items}</ul>')
     return "".join(parts)
+
+
+def metric_name(name: str) -> str:
+    """A metric key that may break after a slash, and nowhere else."""
+    return escape(name).replace("/", "/<wbr>")
 
 
 def to_do(finding: Finding, run: Run, language: Language) -> str:

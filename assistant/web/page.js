@@ -7,8 +7,6 @@ window.runwhy = (() => {
     const theme = kept("theme");
     if (theme) document.body.classList.toggle("dark", theme === "dark");
   };
-  document.addEventListener("DOMContentLoaded", () => setTimeout(applyTheme, 0));
-
   /* A text box gets slow with megabytes in it: a large paste is sent as a file instead. */
   const LARGE = 500000;
   document.addEventListener("paste", (event) => {
@@ -24,13 +22,15 @@ window.runwhy = (() => {
   }, true);
 
   return {
-    language: () => show(kept("language") || ((navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en")),
+    language: () => {
+      applyTheme();
+      return show(kept("language") || ((navigator.language || "en").toLowerCase().startsWith("zh") ? "zh" : "en"));
+    },
     setLanguage: (language) => { keep("language", show(language)); return language; },
     toggleTheme: () => {
       const dark = document.body.classList.toggle("dark");
       keep("theme", dark ? "dark" : "light");
     },
-    applyTheme,
     showAnswer: () => setTimeout(() => {
       const asked = [...document.querySelectorAll("#conversation .user.message, #conversation .user-row")].pop();
       if (!asked) return;

@@ -132,6 +132,17 @@ def test_a_chinese_browser_gets_chinese_and_can_switch(open_tab: Any) -> None:
     tab.see("#ask-title", "Ask about this run")
 
 
+def test_dark_is_remembered(open_tab: Any, address: str) -> None:
+    tab = open_tab()
+    brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
+    assert tab.script(brightness) > 600
+    tab.see("#theme").click()
+    assert tab.script(brightness) < 150
+    tab.driver.get(address)
+    tab.see("#go")
+    WebDriverWait(tab.driver, 10).until(lambda _: tab.script(brightness) < 150)
+
+
 def test_hostile_text_does_nothing(open_tab: Any) -> None:
     tab = open_tab()
     tab.paste(HOSTILE + sample_text("collapse"))
