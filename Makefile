@@ -37,11 +37,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search]'
 	@touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search,llm,dev]'
 	@touch $@ $(VENV)/run
 
 clean:

@@ -22,6 +22,9 @@ import orjson
 
 from assistant.messages import Language
 
+STRUCTURED = frozenset({"metrics", "findings", "errors", "config", "frameworks"})
+"""Folders whose cards the program reads beyond their text."""
+
 
 class CardError(ValueError):
     """A card cannot be read; the message names the file and says what to change."""
@@ -61,8 +64,13 @@ def knowledge_folder() -> Path:
 
 @cache
 def cards(folder: Path | None = None) -> Mapping[str, Card]:
-    """Every card by id. Raises CardError for a file that is not a card."""
-    folder = folder or knowledge_folder()
+    """Every card by id: those of ``folder``, or of this installation and the user's own (``$RUNWHY_CARDS``).
+
+    Raises CardError for a file that is not a card; one of the user's is left out instead, see ``left_out``.
+    """
+    if folder is None:
+        own = cards(knowledge_folder())
+        return {**own, **{card.id: card for card in _users_cards()[0] if card.id not in own}}
     files = sorted(path for path in folder.glob("*/*.md") if path.name != "README.md")
     stamp = "\n".join(f"{p.relative_to(folder)} {(s := p.stat()).st_size} {s.st_mtime_ns}" for p in files)
     cached = _cache_file(stamp)
@@ -72,6 +80,13 @@ def cards(folder: Path | None = None) -> Mapping[str, Card]:
         rows = [_read(path, folder) for path in files]
         _store(cached, orjson.dumps(rows))
     return {row[0]: Card(*row) for row in rows}
+
+
+def left_out() -> list[str]:
+    """What is wrong with each of the user's own cards that is not used, one line each."""
+    own = cards(knowledge_folder())
+    twice = [f"{card.id}: a built-in card has this id; rename the file" for card in _users_cards()[0] if card.id in own]
+    return [*_users_cards()[1], *twice]
 
 
 def card(card_id: str) -> Card:
@@ -99,7 +114,7 @@ def parse_card(text: str, card_id: str) -> Card:
     if odd := _odd_key(front):
         raise CardError(f"{card_id}: the key {odd} is not text to YAML (yes, no, on, off and numbers are not); put it in quotes")
     parts = re.split(r"^## (en|zh)\s*$", found[2], flags=re.MULTILINE)
-    body = {parts[i]: parts[i + 1].strip() for i in range(1, len(parts) - 1, 2)}
+    body = {parts[i]: parts[i + 1].strip() for i in range(1, len(parts) - 1, 2)} or {"en": found[2].strip()}
     return Card(card_id, front, body)
 
 
@@ -120,9 +135,64 @@ def _read(path: Path, folder: Path) -> list[Any]:
     return [parsed.id, parsed.front, parsed.body]
 
 
+@cache
+def _users_cards() -> tuple[list[Card], list[str]]:
+    """The cards of the folders in ``$RUNWHY_CARDS`` (separated as in ``$PATH``), and what is wrong with the others.
+
+    A file right in such a folder, or in a subfolder that is none of ours, is a free text: a title and a body are enough.
+    """
+    found: dict[str, Card] = {}
+    wrong: list[str] = []
+    for folder in filter(None, os.environ.get("RUNWHY_CARDS", "").split(os.pathsep)):
+        root = Path(folder).expanduser()
+        if not root.is_dir():
+            wrong.append(f"{folder}: there is no such folder")
+            continue
+        for path in sorted([*root.glob("*.md"), *root.glob("*/*.md")]):
+            inside = path.relative_to(root).with_suffix("").as_posix()
+            card_id = inside if "/" in inside else f"own/{inside}"
+            try:
+                card = parse_card(path.read_text(encoding="utf-8"), card_id)
+                if problem := _unusable(card):
+                    raise CardError(f"{card_id}: {problem}")
+                found.setdefault(card_id, card)
+            except (CardError, OSError, UnicodeDecodeError) as error:
+                wrong.append(str(error) if isinstance(error, CardError) else f"{path.name}: {error}")
+    return list(found.values()), wrong
+
+
+def _unusable(card: Card) -> str:
+    """What would make the program stumble over a card that nothing has validated; "" for nothing."""
+    front = card.front
+    if not (pick(front.get("title"), "en") or pick(front.get("title"), "zh")):
+        return "it needs a title"
+    if not any(card.body.values()):
+        return "it has no text"
+    if card.folder in STRUCTURED:
+        return f"cards in {card.folder}/ are read by the program; put a text of your own into another folder, such as runbook/"
+    odd = [name for name in ("aliases", "questions", "related", "short", "fixes") if not _plain(front.get(name), name)]
+    return f"{odd[0]} is not of the form that the other cards have" if odd else ""
+
+
+def _plain(value: Any, name: str) -> bool:
+    if value is None:
+        return True
+    if name == "fixes":
+        return isinstance(value, list) and all(isinstance(row, Mapping) for row in value)
+    if name == "related":
+        return isinstance(value, list) and all(isinstance(row, str) for row in value)
+    if isinstance(value, Mapping):
+        return all(_plain(side, name) and not isinstance(side, Mapping) for side in value.values())
+    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(row, str) for row in value))
+
+
+def cache_folder() -> Path:
+    """Where this user's derived files are kept; everything in it can be deleted."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "runwhy"
+
+
 def _cache_file(stamp: str) -> Path:
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return root / "runwhy" / f"cards-{hashlib.sha256(stamp.encode()).hexdigest()[:24]}.json"
+    return cache_folder() / f"cards-{hashlib.sha256(stamp.encode()).hexdigest()[:24]}.json"
 
 
 def _store(path: Path, data: bytes) -> None:

@@ -87,6 +87,10 @@ class Aliases(_Model):
     zh: list[str] = Field(min_length=1)
 
 
+class Questions(Aliases):
+    """What people ask or say when this card is the answer, in their words: only for finding the card."""
+
+
 class Name(_Model):
     key: str
     scale: Number = 1.0
@@ -123,12 +127,16 @@ class Range(Exact):
 
 class _Sourced(_Model):
     title: Exact
+    questions: Questions | None = None
     related: list[str] = []
     sources: list[str] = Field(min_length=1)
 
 
 class MetricCard(_Sourced):
+    """``elsewhere`` names the same or the nearest quantity in frameworks whose logs are not read under ``names``."""
+
     metrics: list[Metric] = Field(min_length=1)
+    elsewhere: dict[str, list[str]] = {}
     short: Exact
     definition: Exact
     eras: list[Era] = []
@@ -153,6 +161,44 @@ class MetricCard(_Sourced):
 
 
 class ConceptCard(_Sourced):
+    aliases: Aliases
+    short: Exact
+
+
+class ConfigCard(_Sourced):
+    """One setting (``key``) or a family of them (``keys``), in the newest spelling.
+
+    ``names`` (version condition → other spelling) and ``default`` (a value, or one by version condition; a version that is
+    not covered does not list the setting) are mappings from the key in a family. ``shows`` are canonical metrics.
+    """
+
+    key: str = ""
+    keys: list[str] = []
+    names: dict[str, Any] = {}
+    default: Any = None
+    aliases: Aliases
+    short: Exact
+    effect: Exact
+    shows: list[str] = []
+    safe: Exact
+    pitfalls: Exact | None = None
+
+    @model_validator(mode="after")
+    def _one_or_many(self) -> ConfigCard:
+        if bool(self.key) == bool(self.keys):
+            raise ValueError("give either 'key' or 'keys'")
+        family = set(self.keys)
+        if family and (not isinstance(self.default, dict) or set(self.default) != family):
+            raise ValueError("'default' must name each of 'keys'")
+        if family and not set(self.names) <= family:
+            raise ValueError(f"'names' of settings that are not in this card: {sorted(set(self.names) - family)}")
+        for value in [*self.default.values(), *self.names.values()] if family else [self.default, self.names]:
+            for condition in value if isinstance(value, dict) else ():
+                _versions(condition)
+        return self
+
+
+class FrameworkCard(_Sourced):
     aliases: Aliases
     short: Exact
 
@@ -186,6 +232,7 @@ class Choice(_Model):
 
 class FindingCard(_Sourced):
     code: str = ""
+    aliases: Aliases | None = None
     severity: Literal["critical", "high", "medium", "low", "info"]
     thresholds: dict[str, Threshold] = {}
     needs: str = ""
@@ -229,6 +276,8 @@ class ErrorCard(_Model):
     extract: dict[str, OneGroup] = {}
     causes: list[str] = []
     fixes: list[str] = []
+    aliases: Aliases | None = None
+    questions: Questions | None = None
     related: list[str] = []
     sources: list[str] = Field(min_length=1)
 
@@ -237,6 +286,8 @@ MODELS: Mapping[str, type[BaseModel]] = {
     "metrics": MetricCard,
     "concepts": ConceptCard,
     "guides": ConceptCard,
+    "config": ConfigCard,
+    "frameworks": FrameworkCard,
     "findings": FindingCard,
     "errors": ErrorCard,
 }
@@ -261,7 +312,7 @@ def card_problems(card: Card) -> Iterator[str]:
             yield f"{card.id}: no text under '## {language}'"
     if card.body.get("zh") and not _CHINESE.search(card.body["zh"]):
         yield f"{card.id}: the text under '## zh' is not Chinese"
-    if card.folder in ("metrics", "concepts", "guides") and (
+    if card.folder in ("metrics", "concepts", "guides", "config", "frameworks") and (
         different := different_numbers(card.body.get("en", ""), card.body.get("zh", ""))
     ):
         yield f"{card.id}: numbers differ between the two bodies: {different}"
@@ -273,7 +324,7 @@ def references(all_cards: Mapping[str, Card]) -> Iterator[tuple[str, str]]:
         front = card.front
         yield from ((card.id, target) for target in front.get("related", ()))
         yield from ((card.id, f"findings/{name}") for name in front.get("follows_from", ()))
-        yield from ((card.id, f"metric:{name}") for name in front.get("watch_with", ()))
+        yield from ((card.id, f"metric:{name}") for field in ("watch_with", "shows") for name in front.get(field, ()))
         if card.folder == "errors":
             yield card.id, f"findings/{front.get('finding')}"
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assistant.run import NO_STEP, Column, Run, Style, json_value, print_value
+from assistant.run import FIXED_DECIMALS, NO_STEP, Column, Run, Style, json_value, print_value
 from tests.builders import run_of
 
 
@@ -68,3 +68,13 @@ def test_json_value(value: float, style: Style, expected: object) -> None:
     found = json_value(value, style)
     assert found == expected
     assert type(found) is type(expected)
+
+
+def test_a_fixed_number_of_decimals_prints_back_and_knows_its_resolution() -> None:
+    style = FIXED_DECIMALS + 6
+    assert print_value(0.5, style) == "0.500000"
+    run = run_of({"a": [0.5]})
+    run.columns["a"] = Column(np.array([0], np.int32), np.array([0.5]), np.array([style], np.uint8))
+    series = run.series("a")
+    assert series is not None
+    assert (series.text(0), series.resolution(0)) == ("0.500000", pytest.approx(5e-7))

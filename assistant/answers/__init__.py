@@ -12,12 +12,12 @@ from typing import Any
 
 from assistant.answers.context import Context
 from assistant.answers.evidence import Evidence, Fact
-from assistant.answers.lexicon import of_run
 from assistant.answers.numbers import Number, check, checked
 from assistant.answers.question import Question, Turn, understand
 from assistant.answers.writer import followups, write
 from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.view import RunView
+from assistant.lexicon import of_run
 from assistant.messages import Language
 
 __all__ = ["Answer", "Fact", "Question", "Turn", "answer", "understand"]

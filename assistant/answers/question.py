@@ -7,7 +7,6 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from assistant.answers.language import detect
-from assistant.answers.lexicon import SETTING_OF_METRIC, Lexicon, Mention, Target, base, find, known_metrics, normal, symptoms
 from assistant.answers.words import (
     CONFIGURED,
     CRITIC_WORDS,
@@ -23,10 +22,12 @@ from assistant.answers.words import (
     STEP_TAKES,
     TIMERS_SLOW,
 )
+from assistant.lexicon import Lexicon, Mention, Target, base, find, known_metrics, normal, unknown_keys
 from assistant.messages import Language
+from assistant.spoken_names import SETTING_OF_METRIC
+from assistant.symptoms import symptoms
 
 _STEPS = re.compile(r"\b(?:step|iteration|iter)s?\s*[:=#]?\s*(\d{1,7})|第\s*(\d{1,7})\s*步|(\d{1,7})\s*步")
-_KEY = re.compile(r"(?<![\w/])(?=[\w./@-]*[/_])[a-z][\w]*(?:[/.@-][\w]+)*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def understand(
     lowered = normal(text)
     mentions = find(text, [base(), *([run_lexicon] if run_lexicon else [])])
     names = _names(mentions, lowered, present)
-    unknown = _unknown_keys(lowered, mentions)
+    unknown = unknown_keys(lowered, mentions)
     plain = lowered
     for key in unknown:
         plain = plain.replace(key, " ")
@@ -256,13 +257,6 @@ def _with_statistics(metrics: tuple[str, ...], lowered: str) -> tuple[str, ...]:
             else [metric]
         )
     return tuple(_once([*out, *metrics]))
-
-
-def _unknown_keys(lowered: str, mentions: Sequence[Mention]) -> list[str]:
-    """Words shaped like a printed key (``rewards/chosen``) outside every name that was recognised."""
-    covered = [(m.first_char, m.last_char) for m in mentions]
-    found = (m for m in _KEY.finditer(lowered) if len(m[0]) <= 80)
-    return _once(m[0].rstrip("/.-_") for m in found if not any(a < m.end() and m.start() < b for a, b in covered))
 
 
 def _once(items) -> list[str]:  # type: ignore[no-untyped-def]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from assistant.answers import about, compare, general, problems, settings, speed, values
 from assistant.answers.context import Context, asked_settings
-from assistant.answers.lexicon import MAX_QUESTION
+from assistant.lexicon import MAX_QUESTION
 
 WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "why": about.about,

@@ -151,7 +151,8 @@ def explain(
     lang: InLanguage = None,
 ) -> None:
     """The knowledge card of a metric or a finding."""
-    from assistant.cli.explained import card_json, find_card, print_card
+    from assistant.cli.explained import card_json, print_card
+    from assistant.retrieval.lookup import find_card
 
     language = language_of(lang)
     found, close = find_card(name)
@@ -162,6 +163,24 @@ def explain(
         print_json(card_json(found))
     else:
         print_card(found, language)
+
+
+@app.command()
+@_guarded
+def search(
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help='In any words, for example "entropy keeps falling".')],
+    limit: Annotated[int, typer.Option(min=1, max=50, help="How many cards.")] = 5,
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
+    """The knowledge cards that answer a question."""
+    from assistant.cli.searched import find, print_found
+
+    found = find(question, limit=limit, quiet=as_json)
+    if as_json:
+        print_json(found.to_json())
+    else:
+        print_found(found, language_of(lang))
 
 
 @app.command("eval")

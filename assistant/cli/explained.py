@@ -2,61 +2,16 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 
-from assistant.cards import Card, cards, pick
-from assistant.diagnosis.naming import validation_key
+from assistant.cards import Card, pick
 from assistant.messages import Language, say
 
 SECTIONS = ("definition", "zero", "negative", "nan", "absent", "healthy", "lookalikes", "advice", "may_have_read")
-
-
-def find_card(name: str) -> tuple[Card | None, list[str]]:
-    """The card that ``name`` means (a printed key, canonical id, alias, finding id or card id), else close names."""
-    names = _names()
-    wanted = name.strip().lower()
-    if wanted in names:
-        return cards()[names[wanted]], []
-    if validation_key(name) is not None and "metrics/validation" in cards():
-        return cards()["metrics/validation"], []
-    shared = [key for key in names if key.endswith("/" + wanted) or key.rpartition("/")[0] == wanted]
-    owners = {names[key] for key in shared}
-    if len(owners) == 1:
-        return cards()[owners.pop()], []
-    return None, sorted(shared)[:6] or get_close_matches(wanted, names, n=5, cutoff=0.6)
-
-
-def _names() -> dict[str, str]:
-    """Lower-case name → card id; exact identifiers win over aliases."""
-    exact: dict[str, str] = {}
-    loose: dict[str, str] = {}
-    for card in cards().values():
-        exact[card.id.lower()] = card.id
-        if card.folder == "findings":
-            exact[card.id.partition("/")[2]] = card.id
-            if code := card.front.get("code"):
-                exact.setdefault(str(code).lower(), card.id)
-        else:
-            loose.setdefault(card.id.partition("/")[2].lower(), card.id)
-        for title in (card.title("en"), card.title("zh")):
-            loose.setdefault(title.lower(), card.id)
-        for metric in card.front.get("metrics", ()):
-            exact.setdefault(metric["id"].lower(), card.id)
-            for keys in metric.get("names", {}).values():
-                for key in keys:
-                    exact.setdefault((key["key"] if isinstance(key, dict) else key).lower(), card.id)
-            for aliases in (metric.get("aliases") or {}).values():
-                for alias in aliases:
-                    loose.setdefault(str(alias).lower(), card.id)
-        aliases = card.front.get("aliases") or {}
-        for alias in [a for side in aliases.values() for a in side] if isinstance(aliases, dict) else aliases:
-            loose.setdefault(str(alias).lower(), card.id)
-    return {**loose, **exact}
 
 
 def card_json(card: Card) -> dict[str, Any]:
@@ -72,7 +27,7 @@ def print_card(card: Card, language: Language, console: Console | None = None) -
     if short := pick(front.get("short"), language):
         console.print(Text(short))
     console.print()
-    console.print(Markdown(card.body.get(language) or card.body.get("en", "")))
+    console.print(Markdown(card.body.get(language) or next(iter(card.body.values()), "")))
     console.print()
     for section in SECTIONS:
         if text := pick(front.get(section), language):

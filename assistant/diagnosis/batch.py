@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from assistant.cards import card
 from assistant.diagnosis.facts import count
 from assistant.diagnosis.finding import Quantity
-from assistant.diagnosis.stats import Interval, finite, mad, median, rolling_median, sustained
+from assistant.diagnosis.stats import Interval, finite, latched, mad, median, rolling_median, sustained
 from assistant.diagnosis.view import RunView
 from assistant.run import NO_STEP, FloatArray, Series, Style
 
@@ -134,11 +134,27 @@ def fell_from_best(values: FloatArray, least: float, noises: float = 3.0) -> tup
     values_of_blocks = np.array([np.median(kept[b]) for b in blocks]) if len(blocks) < len(kept) else kept
     window = max(10, len(blocks) // 20)
     level = rolling_median(values_of_blocks, window)[window - 1 :]
-    best = int(np.argmax(level))
-    fall = float(level[best] - level[-1])
-    if fall <= 0 or fall <= noises * noise or fall < least * float(level.max() - min(level.min(), kept[0])):
+    best = fallen(level, noises, noise, window, least, lowest=float(kept[0]))
+    if best is None:
         return None
     return int(blocks[best + window - 1][-1]), float(level[best]), float(level[-1])
+
+
+def fallen(level: FloatArray, noises: float, noise: float, window: int, least: float, lowest: float = np.inf) -> int | None:
+    """Index of the best of a smoothed curve that lies below its best, by more than chance, since some step up to the end; else None.
+
+    ``noise`` is σ of one level, ``window`` how many steps it is made of: the best of many levels is high by luck. A fall
+    counts until half of it is made good.
+    """
+    if not len(level):
+        return None
+    best = np.maximum.accumulate(level)
+    luck = np.sqrt(2 * np.log(np.maximum(np.arange(len(level)) / window, 1.0)))
+    need = np.maximum((noises + luck) * noise, least * (best - np.minimum(np.minimum.accumulate(level), lowest)))
+    fall = best - level
+    if latched((fall > need) & (fall > 0), fall < need / 2, 1, 1) is None:
+        return None
+    return int(np.argmax(level))
 
 
 def lower_rate(view: RunView, factor: float = 3.0) -> float | None:

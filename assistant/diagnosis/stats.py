@@ -7,13 +7,13 @@ docstring says what an empty input gives.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from assistant.run import FloatArray
+from assistant.run import FloatArray, IntArray
 
 BLOCKS = 200
 """Trend tests look at this many block medians at the most: quadratic cost stays bounded, long logs stay robust."""
@@ -76,9 +76,30 @@ def rolling_median(values: FloatArray, window: int) -> FloatArray:
     if not len(values):
         return values.copy()
     padded = np.concatenate([np.full(window - 1, np.nan), values])
-    with np.errstate(all="ignore"), _quiet():
-        medians: FloatArray = np.nanmedian(sliding_window_view(padded, window), axis=1)
-        return medians
+    ordered = np.sort(sliding_window_view(padded, window), axis=1)  # NaN last
+    seen = window - np.count_nonzero(np.isnan(ordered), axis=1)
+    rows = np.arange(len(values))
+    with np.errstate(all="ignore"):
+        medians: FloatArray = (ordered[rows, np.maximum(seen - 1, 0) // 2] + ordered[rows, np.minimum(seen // 2, window - 1)]) / 2
+    return medians
+
+
+def rolling_max(values: FloatArray, window: int) -> FloatArray:
+    """Largest of each value and the ``window - 1`` before it (fewer at the start). Shape (n,)."""
+    padded = np.concatenate([np.full(window - 1, -np.inf), values])
+    largest: FloatArray = sliding_window_view(padded, window).max(axis=1) if len(values) else values.copy()
+    return largest
+
+
+def last_record(level: FloatArray, band: float) -> int:
+    """Index at which a curve last rose above its earlier best by more than ``band``; 0 when it never did."""
+    best = np.maximum.accumulate(np.where(np.isfinite(level), level, -np.inf))
+    anchor, at = float(best[0]), 0
+    while True:  # each turn raises the anchor by more than the band
+        higher = int(np.searchsorted(best, anchor + band, side="right"))
+        if higher >= len(best):
+            return at
+        anchor, at = float(best[higher]), higher
 
 
 def sustained(mask: NDArray[np.bool_], k: int, m: int, clear: int = 5) -> list[Interval]:
@@ -110,6 +131,25 @@ def sustained(mask: NDArray[np.bool_], k: int, m: int, clear: int = 5) -> list[I
             return found
 
 
+def latched(mask: NDArray[np.bool_], off: NDArray[np.bool_], k: int, m: int) -> Interval | None:
+    """The stretch still open at the end: it began when ``mask`` held in ``k`` of the last ``m`` steps and no ``off`` has come since.
+
+    ``off`` is a clearly easier condition than "not mask" (a level well below the alarm's), so that a value near the limit does not
+    switch the alarm on and off. What holds at a step depends on nothing after it: a longer log tells the same story.
+    """
+    n = len(mask)
+    counts = np.cumsum(np.concatenate([[0], mask.astype(np.int64)]))
+    within = counts[1:] - counts[np.maximum(np.arange(1, n + 1) - m, 0)]
+    hot = (within >= k) & mask
+    cleared = np.flatnonzero(off & ~hot)  # a slow ``off`` does not hold back an alarm that is on
+    triggers = np.flatnonzero(hot)
+    triggers = triggers[triggers > (cleared[-1] if len(cleared) else -1)]
+    if not len(triggers):
+        return None
+    true = np.flatnonzero(mask)
+    return Interval(int(true[np.searchsorted(true, int(triggers[0]) - m + 1)]), n - 1, True)
+
+
 def trend(values: FloatArray) -> Trend:
     """Direction of a curve, by ranks: scale-free and safe around zero. Fewer than 4 finite values give z = 0."""
     where = np.flatnonzero(np.isfinite(values))
@@ -121,13 +161,19 @@ def trend(values: FloatArray) -> Trend:
     n = len(kept)
     if n < 4:
         return Trend(0.0, 0.0, n)
-    i, j = np.triu_indices(n, 1)
+    i, j = _pairs(n)
     difference = kept[j] - kept[i]
     s = float(np.sign(difference).sum())
     _, ties = np.unique(kept, return_counts=True)
     variance = (n * (n - 1) * (2 * n + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
     z = (s - np.sign(s)) / np.sqrt(variance) if variance > 0 else 0.0
     return Trend(float(z), float(np.median(difference / (at[j] - at[i]))), n)
+
+
+@lru_cache(maxsize=64)
+def _pairs(n: int) -> tuple[IntArray, IntArray]:
+    i, j = np.triu_indices(n, 1)
+    return i, j
 
 
 def change_point(values: FloatArray) -> int | None:
@@ -165,16 +211,3 @@ def correlation(a: FloatArray, b: FloatArray) -> float:
         return float("nan")
     return float(np.corrcoef(x, y)[0, 1])
 
-
-class _quiet:
-    """nanmedian warns about all-NaN windows, which are an answer here."""
-
-    def __enter__(self) -> None:
-        import warnings
-
-        self._catch = warnings.catch_warnings()
-        self._catch.__enter__()
-        warnings.simplefilter("ignore", RuntimeWarning)
-
-    def __exit__(self, *error: Any) -> None:
-        self._catch.__exit__(*error)

@@ -22,7 +22,10 @@ CHUNK = 1024
 
 @dataclass(slots=True)
 class Layout:
-    """A list of keys, and the rows that wait to be moved into the columns (``values``: one list of numbers a row)."""
+    """A list of keys, and the rows that wait to be moved into the columns (``values``: one list of numbers a row).
+
+    ``n`` rows were taken so far, ``n_held`` were met where they may be no data.
+    """
 
     keys: tuple[str, ...]
     rows: list[int] = field(default_factory=list)
@@ -31,7 +34,10 @@ class Layout:
     types: list[type] = field(default_factory=list)
     whole: list[int] = field(default_factory=list)  # positions of the values printed as whole numbers
     style_row: bytes = b""
+    wrapped: tuple[int, ...] = ()  # positions of the values that NumPy wrapped, and the styles that follow from them
+    wrapped_row: bytes = b""
     n: int = 0
+    n_held: int = 0
 
 
 @dataclass(slots=True)

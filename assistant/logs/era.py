@@ -118,9 +118,9 @@ def _by_numbers(run: Run) -> Iterable[Clue]:
         for style in counts:
             counts[style] += int(np.count_nonzero(column.styles == style))
     in_full = counts[Style.REPR] + counts[Style.NUMPY]
-    if counts[Style.FIXED3] > 5 and counts[Style.FIXED3] > 5 * in_full:
+    if counts[Style.FIXED3] >= 3 and counts[Style.FIXED3] > 5 * in_full:
         yield _clue("0.1", "0.4", "numbers have three decimals")
-    elif in_full > 5 and in_full > 5 * counts[Style.FIXED3]:
+    elif in_full >= 3 and in_full > 5 * counts[Style.FIXED3]:
         yield _clue("0.5", "0.9", "numbers are printed in full")
 
 

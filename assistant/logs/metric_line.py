@@ -22,6 +22,7 @@ MAX_WHOLE = 2**53
 _ZERO = bytes.maketrans(b"123456789", b"000000000")
 _NUMBERS = b"0123456789.+-e"
 _WRAPPED = re.compile(rb":(?:np|numpy)\.[a-z]+\d*_?\(([^()]*)\)")
+_COMMON_WRAPPERS = (b":np.float64(", b":np.float32(", b":np.int64(", b":np.int32(")
 _VALUE = re.compile(
     rb"\s*(?P<wrapper>(?:np|numpy)\.(?:[a-z]+\d*_?)\()?"
     rb"(?P<number>[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf(?:inity)?)|True|False)"
@@ -33,6 +34,7 @@ _FIXED3 = re.compile(rb"[-+]?\d+\.\d{3}$")
 _FIXED = re.compile(rb"[-+]?\d+\.(\d+)$")
 _WHOLE = re.compile(rb"[-+]?\d+$")
 _AFTER_VALUE = re.compile(rb"\s*(?:[(\[]|\x1b|\x00|Training Progress|\d{4}-\d\d-\d\d|$)|\r")
+_GLUED = re.compile(rb"(?:\x1b?\[[0-9;]*m)*(?:\((?:[^()\n]{0,80} )?pid=\d+[^()\n]{0,60}\)|\(raylet\)|\r|Training Progress:)")
 STEP = re.compile(rb"step:\s?(-?\d{1,18})(?= - |\s*$)")
 
 
@@ -112,6 +114,7 @@ class LineReader:
             if not set(types) <= {int, float, type(None)}:
                 return None
             layout.types = types
+            layout.wrapped_row = b""
             layout.style_row = bytes(Style.INT if t is int else Style.REPR for t in types)
             layout.whole = [position for position, t in enumerate(types) if t is int]
         if layout.whole and any(not -MAX_WHOLE < values[position] < MAX_WHOLE for position in layout.whole):
@@ -124,11 +127,14 @@ class LineReader:
                 return None
             values = [float("nan") if v is None else v for v in values]
         if wrapped:
-            marked = bytearray(styles)
-            for position in wrapped:
-                if marked[position] == Style.REPR:
-                    marked[position] = Style.NUMPY
-            styles = bytes(marked)
+            if layout.wrapped != wrapped or not layout.wrapped_row:
+                layout.wrapped = wrapped
+                marked = bytearray(styles)
+                for position in wrapped:
+                    if marked[position] == Style.REPR:
+                        marked[position] = Style.NUMPY
+                layout.wrapped_row = bytes(marked)
+            styles = layout.wrapped_row
         return Parsed(step, layout, values, styles, {})
 
     def _unwrap(self, body: bytes) -> tuple[tuple[int, ...], bytes]:
@@ -140,13 +146,20 @@ class LineReader:
             places = tuple(i for i, part in enumerate(parts) if part.rpartition(b":")[2].startswith(b"np."))
             if len(self._wrappers) < 256:
                 self._wrappers[skeleton] = places
-        return places, _WRAPPED.sub(rb":\1", body)
+        plain = body
+        for opening in _COMMON_WRAPPERS:
+            if opening in plain:
+                plain = plain.replace(opening, b":")
+        plain = plain.replace(b") - ", b" - ").removesuffix(b")")
+        return places, plain if b":np." not in plain else _WRAPPED.sub(rb":\1", body)
 
     def _careful(self, body: bytes, cut: bool, at_limit: bool) -> Parsed | None:
         head = STEP.match(body)
         if head is None:
             return None
         cut_here = False
+        if glued := _GLUED.search(body):  # another message at the end of the line
+            body = body[: glued.start()]
         if body.endswith(b" -"):
             body, cut_here = body[:-2], True
         parts, lost, dangling = split_parts(body[head.end() :], cut)
@@ -178,6 +191,8 @@ class LineReader:
 
 def _printed_in_full(found: dict[str, float], text: bytes) -> bool:
     """Whether each number's text is the shortest that gives the number back, as Python prints it."""
+    if b":0.0000" in text or b":-0.0000" in text:  # Python writes 1e-05, orjson 0.00001
+        return False
     again = orjson.dumps(found)
     if again == text:
         return True

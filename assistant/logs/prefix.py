@@ -16,14 +16,17 @@ _RANK = re.compile(rb"\[(?:default\d+\]:\[)?(rank ?\d+)\]:? ?", re.IGNORECASE)
 _TAG_AT_END = re.compile(rb"(" + RAY + rb")\s*$")
 _BAR_AT_END = re.compile(rb"(?:it/s|s/it|\?it|steps?/s|s/step)[^\]\n]{0,60}\]\s*$")
 _REPEATED = re.compile(rb"\s*" + _COLOUR + rb"\s*\[repeated \d+x across cluster\].*$", re.DOTALL)
+_TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?\]?[\s:,\-]*"
 _HARMLESS = re.compile(
-    rb"(?:\d+[:\t|-] ?)?"  # line numbers of grep -n, cat -n
+    rb"(?:\d+[:\t|-] ?)?"  # line numbers of grep -n, cat -n; srun --label
     rb"(?:[\w.\-/]{1,60}\s+\|\s)?"  # docker compose, kubectl: name |
-    rb"(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?\]?[\s:,\-]*)?"
-    rb"(?:\[?(?:INFO|WARNING|DEBUG|ERROR)\]?[\s:]*(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[.,\d]*:?\s*)?)?"
-    rb"(?:\[?rank ?\d+\]?:?\s*)?"
-    rb"(?:stdout|stderr)?(?:\s+F\s+)?"
-    rb"[\s>*`'\"\x00\xef\xbb\xbf]*",
+    rb"(?:[\w.\-]{0,60}\d:\s+)?"  # pdsh: node-0:
+    rb"(?:\[\d+,\d+\]<std(?:out|err)>:\s*)?"  # mpirun
+    rb"(?:" + _TIME + rb")?"
+    rb"(?:\[[^\[\]\n]{1,60}\][:\s\-]*){0,4}"  # [rank0]:, [2025-01-01 10:00:00,123][__main__][INFO] -
+    rb"(?:(?:INFO|WARNING|DEBUG|ERROR)[\s:]*(?:" + _TIME + rb")?)?"
+    rb"(?:stdout|stderr)?(?:\s+F\s+)?"  # containerd
+    rb"[\s>*`'\"\x00]*",
     re.IGNORECASE,
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,8 @@ from assistant.logs.stream import Source
 from assistant.logs.verl_console import ConsoleReader
 from assistant.logs.verl_jsonl import JsonReader
 from assistant.run import NO_STEP, Event, Run
+
+_BLANK = re.compile(rb"\s*")
 
 
 def read(source: str | Path | bytes | BinaryIO, *, name: str = "", progress: Callable[[int], None] | None = None) -> Run:
@@ -59,9 +62,11 @@ def read_text(text: str) -> Run:
 
 
 def _reader_for(block: bytes) -> ConsoleReader | JsonReader:
-    for line in block[:4_000_000].split(b"\n", 20)[:20]:
-        if line.strip():
-            return JsonReader() if line.lstrip().startswith(b"{") and verl_jsonl.looks_like(line) else ConsoleReader()
+    start = _BLANK.match(block).end()  # type: ignore[union-attr]
+    if block[start : start + 1] == b"{":
+        end = block.find(b"\n", start)
+        if verl_jsonl.looks_like(block[start : end if end >= 0 else len(block)]):
+            return JsonReader()
     return ConsoleReader()
 
 

@@ -20,7 +20,9 @@ from assistant.run import Event
 _BAR = re.compile(rb"(\d+)/(\d+) \[[\d:]*<[^,\]]*, +(?:([\d.]+)(s/it|it/s))?")
 _SUMMARY = re.compile(r"wandb:\s+(\S+)\s+(\S.*)$")
 _MAX_LINE = 65536
-_MAX_HELD = 10000
+_SAMPLE_LINES = 3000
+"""No sample is longer: its end was printed in another way."""
+
 _MANY_BYTES = 16 << 20
 _OPEN_LINES = 5000
 """A traceback whose process says nothing more for so many lines is over."""
@@ -51,7 +53,7 @@ class TextReader:
         self._validation: ValidationText | None = None
         self._tracebacks: dict[str, Traceback] = {}
         self._in_summary = False
-        self._samples: set[str] = set()
+        self._samples: dict[str, int] = {}
         self._held: dict[str, list[Callable[[], None]]] = {}
         self._variables: Callable[[str], str | None] = lambda name: None
         self._last_process = ""
@@ -62,27 +64,28 @@ class TextReader:
 
     # Printed samples: their text may look like anything
 
-    def in_sample(self, process: str) -> bool:
-        """Whether the process is in the middle of printing a sample."""
-        return process in self._samples
+    def in_sample(self, process: str, line: int) -> bool:
+        """Whether the process is in the middle of printing a sample; one that goes on and on was none."""
+        opened = self._samples.get(process)
+        if opened is not None and line - opened > _SAMPLE_LINES:
+            self._release(process)
+            return False
+        return opened is not None
 
     def hold(self, process: str, action: Callable[[], None]) -> None:
         """Runs ``action`` when it turns out that the open sample was none; forgets it when the sample ends as one."""
-        held = self._held.setdefault(process, [])
-        if len(held) < _MAX_HELD:
-            held.append(action)
+        self._held.setdefault(process, []).append(action)
 
-    def _sample(self, process: str, mark: str) -> None:
+    def _sample(self, process: str, mark: str, line: int) -> None:
         if mark == "open":
             if process in self._samples:
                 self._release(process)
-            self._samples.add(process)
-        elif process in self._samples:
-            self._samples.discard(process)
+            self._samples[process] = line
+        elif self._samples.pop(process, None) is not None:
             self._held.pop(process, None)
 
     def _release(self, process: str) -> None:
-        self._samples.discard(process)
+        self._samples.pop(process, None)
         for action in self._held.pop(process, []):
             action()
 
@@ -191,9 +194,9 @@ class TextReader:
             return
         kinds = {meaning[0] for meaning, _ in hits}
         if "sample" in kinds and text.startswith(("[prompt]", "[score]")):
-            self._sample(process, "open" if text.startswith("[prompt]") else "close")
+            self._sample(process, "open" if text.startswith("[prompt]") else "close", line)
             return
-        if process in self._samples:
+        if process in self._samples and self.in_sample(process, line):
             if kinds & {"event", "traceback"}:
                 step = self.step
                 self.hold(process, lambda: self._meaning(process, line, text, hits, kinds, step))
@@ -292,8 +295,10 @@ class TextReader:
         """Closes what is still open (the log ends in the middle of it) and hands out the events."""
         for process in list(self._samples):
             self._release(process)
-        for process in list(self._tracebacks):
+        for process, cut in list(self._tracebacks.items()):
             self._close_traceback(process)
+            if cut.frames and not cut.type:  # the log ends before the exception's own line
+                self.log.add(Event("traceback-unfinished", cut.line, cut.place, self.step, process, False, cut.data()))
         self._close_validation()
         for dump in list(self._dumps):
             self._close_dump(dump)

@@ -127,6 +127,12 @@ class Traceback:
         return f"{self.type}: {self.message}" if self.message else self.type
 
     @property
+    def place(self) -> str:
+        """The innermost frame in words, as Python prints it."""
+        frame = self.frames[-1]
+        return f'File "{frame["file"]}", line {frame["line"]}, in {frame["function"]}'
+
+    @property
     def wrapper(self) -> bool:
         """An exception that only carries another one: Ray's, raised again at the caller."""
         return self.type.startswith("ray.exceptions.RayTaskError") or self.type.startswith("RayTaskError")

@@ -13,9 +13,11 @@ from assistant.logs.prefix import before_metrics, split_process, strip_colours, 
 from assistant.logs.text import TextReader
 from assistant.run import NO_STEP
 
+_BLANK = re.compile(rb"\s*")
 _MAX_SAMPLES = 20
 _MAX_WRAPS = 200
 _MAX_DOUBTS = 200
+_MANY_KEYS = 10
 _LOOKS_LIKE_METRICS = re.compile(rb" - [\w/@.()\-]+/[\w/@.()\-]+:")
 _DIGITS = re.compile(rb"^(?:\S{0,20}\([^()]{0,80}\)\S{0,20} ?)?\d[\d.]*(?:e-?\d+)?\)?\s*$")
 WANDB_LINE = 4096
@@ -34,9 +36,9 @@ class ConsoleReader:
         self.samples: list[tuple[int, str]] = []
         self.cut_lines: list[int] = []
         self.wrapped_lines: list[int] = []
-        self.quoted: list[int] = []
         self.doubtful_lines: list[int] = []
         self._doubts: list[tuple[int, str, bytes]] = []
+        self._undecided: list[tuple[Parsed, int]] = []
         self._first = True
 
     def feed(self, block: bytes, final: bool) -> int:
@@ -123,9 +125,11 @@ class ConsoleReader:
 
     def finish(self) -> None:
         """Doubtful lines count when they are all there is; otherwise they are told as unread."""
+        for held, line in self._undecided:
+            self.skip(line, f"step:{held.step} …".encode())
         accept = not len(self.table)
         for line, process, body in self._doubts:
-            parsed = self.lines.read(body) if accept and not self.text.in_sample(process) else None
+            parsed = self.lines.read(body) if accept and not self.text.in_sample(process, line) else None
             if parsed is not None and any("/" in key for key in parsed.layout.keys):
                 self.doubtful_lines.append(line)
                 self._add(parsed, line)
@@ -134,16 +138,30 @@ class ConsoleReader:
 
     def _keep(self, parsed: Parsed, line: int, process: str) -> None:
         self.text.saw(process, line)
-        if self.text.in_sample(process):
-
-            def later() -> None:
-                if parsed.layout.n:
-                    self._add(parsed, line)
-
-            self.quoted.append(line)
-            self.text.hold(process, later)
+        layout = parsed.layout
+        if not self.text.in_sample(process, line):
+            if self._undecided and any(held.layout is layout for held, _ in self._undecided):
+                layout.n_held += 2
+                self._decide()
+            self._add(parsed, line)
             return
-        self._add(parsed, line)
+        layout.n_held += 1
+
+        def unless_a_sample() -> None:
+            self._undecided.append((parsed, line))
+            if layout.n or layout.n_held > 1 or len(layout.keys) >= _MANY_KEYS:
+                self._decide()
+
+        self.text.hold(process, unless_a_sample)
+
+    def _decide(self) -> None:
+        """Takes the lines met in samples that never ended, now that lines like them have come outside of one (or again)."""
+        waiting, self._undecided = self._undecided, []
+        for parsed, line in waiting:
+            if parsed.layout.n or parsed.layout.n_held > 1 or len(parsed.layout.keys) >= _MANY_KEYS:
+                self._add(parsed, line)
+            else:
+                self._undecided.append((parsed, line))
 
     def _add(self, parsed: Parsed, line: int) -> None:
         self.text.step = parsed.step
@@ -161,26 +179,18 @@ class ConsoleReader:
 
     def _opening(self, block: bytes) -> int:
         """A paste may begin inside a metric line (``adv:10751.941 - timing_s/step:…``): its rest is a row without a step."""
-        taken = 0
-        for _ in range(3):
-            end = block.find(b"\n", taken)
-            end = len(block) if end < 0 else end
-            raw = strip_end(block[taken:end])
-            if raw.strip() and STEP.search(raw) is None:
-                parts = _whole_line(split_process(strip_colours(raw))[1])
-                if parts is not None:
-                    layout, values, styles, texts = self.lines.row(parts)
-                    self.table.add(NO_STEP, self.line, layout, values, styles, texts)
-                    self.line += end < len(block)
-                    return min(end + 1, len(block))
-                return 0
-            if raw.strip():
-                return 0
-            if end >= len(block):
-                return 0
-            self.line += 1
-            taken = end + 1
-        return taken
+        start = _BLANK.match(block).end()  # type: ignore[union-attr]
+        end = block.find(b"\n", start)
+        end = len(block) if end < 0 else end
+        raw = strip_end(block[start:end])
+        parts = _whole_line(split_process(strip_colours(raw))[1]) if raw and STEP.search(raw) is None else None
+        if parts is None:
+            return 0
+        self.line += block.count(b"\n", 0, start)
+        layout, values, styles, texts = self.lines.row(parts)
+        self.table.add(NO_STEP, self.line, layout, values, styles, texts)
+        self.line += end < len(block)
+        return min(end + 1, len(block))
 
 
 def _whole_line(text: bytes) -> list[Part] | None:
@@ -221,7 +231,7 @@ def _inside_name(block: bytes, hit: int) -> bool:
     before = block[hit - 1]
     if before == 0x6D:  # m: the end of a colour code, or of a word
         return re.search(rb"\[[0-9;]*m$", block[max(0, hit - 12) : hit]) is None
-    return chr(before).isalnum() or before in b"_/.-=:@" or before >= 0x80
+    return chr(before).isalnum() or before in b"_/.-=@" or before >= 0x80
 
 
 def _joined(body: bytes, following: bytes, process: str, full_width: bool) -> bytes | None:

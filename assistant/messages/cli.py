@@ -14,6 +14,17 @@ TEXT: dict[str, tuple[str, str]] = {
         "Try a metric as printed (actor/pg_loss), a word (entropy) or a finding id (entropy-collapse).",
         "请试试日志里的指标名（actor/pg_loss）、一个词（熵）或发现编号（entropy-collapse）。",
     ),
+    "read_as": ("Read {written!r} as {meant}; did you mean that?", "已把 {written!r} 当作 {meant}；您是指它吗？"),
+    "search_nothing": ("No card was found for this question.", "没有找到与该问题相关的卡片。"),
+    "search_building": ("Preparing the search index (once)", "正在准备搜索索引（仅一次）"),
+    "search_why": ("found by {why}", "依据：{why}"),
+    "search_next": ("runwhy explain {card}   shows the card", "runwhy explain {card}   查看卡片"),
+    "search_no_vectors": (
+        'Searched by names and words only; pip install "runwhy[search]" adds search by meaning.',
+        '目前只按名称和词语搜索；pip install "runwhy[search]" 可加上语义搜索。',
+    ),
+    "search_vectors_failed": ("Searched by names and words only: {reason}", "目前只按名称和词语搜索：{reason}"),
+    "card_skipped": ("A card of yours was left out: {problem}", "您的一张卡片未被采用：{problem}"),
     "healthy": ("Healthy: no fault in what this log shows.", "健康：就这份日志所示，没有发现问题。"),
     "healthy_short": (
         "No fault visible, but the log is short ({n} steps): little can be ruled out.",

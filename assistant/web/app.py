@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
+import signal
+import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,19 +75,17 @@ def theme() -> Base:
 
 
 def run(host: str, port: int, open_browser: bool) -> None:
-    import threading
     import webbrowser
 
     import uvicorn
 
-    uploads = tempfile.mkdtemp(prefix="runwhy-")
-    os.environ["GRADIO_TEMP_DIR"] = uploads
-    try:
+    # uvicorn ends by raising the signal again: with the system's own handler the clean-up below would not run.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with tempfile.TemporaryDirectory(prefix="runwhy-") as uploads:
+        os.environ["GRADIO_TEMP_DIR"] = uploads
         app = build()
         address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::') else host}:{port}/"
         print(f"runwhy: {address}", flush=True)
         if open_browser:
             threading.Timer(1.0, webbrowser.open, [address]).start()
         uvicorn.run(app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=2)
-    finally:
-        shutil.rmtree(uploads, ignore_errors=True)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from assistant.answers.context import Context
 from assistant.answers.evidence import Evidence
-from assistant.answers.lexicon import of_run
 from assistant.answers.numbers import Number, check, checked
 from assistant.answers.question import understand
 from assistant.answers.writer import write
 from assistant.diagnosis import RunView, diagnose
+from assistant.lexicon import of_run
 from assistant.run import Run, Style
 from tests.builders import run_of
 

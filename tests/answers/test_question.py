@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assistant.answers.lexicon import MAX_QUESTION, of_run
 from assistant.answers.question import Turn, understand
 from assistant.cards import in_folder
+from assistant.lexicon import MAX_QUESTION, of_run
 from tests.builders import run_of
 
 QUESTIONS = Path(__file__).parents[3] / "shared" / "questions" / "questions.jsonl"

@@ -103,10 +103,26 @@ def test_advice_in_a_sentence_is_no_setting() -> None:
     assert read_text("(TaskRunner pid=7) You should set data.train_batch_size=64 to avoid this, please.\n").config == {}
 
 
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**9), 10**9),
+    st.floats(allow_nan=False),
+    st.text(alphabet="abc'\" {}[],:\\", max_size=12),
+)
+NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
+
+
 @given(
     st.recursive(
-        st.one_of(st.none(), st.booleans(), st.integers(-(10**9), 10**9), st.floats(allow_nan=False), st.text(alphabet="abc'\" {}[],:\\", max_size=12)),
-        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.from_regex(r"[a-z]{1,8}", fullmatch=True), inner, max_size=4)),
+        st.one_of(
+            st.none(),
+            st.booleans(),
+            st.integers(-(10**9), 10**9),
+            st.floats(allow_nan=False),
+            st.text(alphabet="abc'\" {}[],:\\", max_size=12),
+        ),
+        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=4)),
         max_leaves=12,
     ).filter(lambda value: isinstance(value, dict))
 )

@@ -7,13 +7,17 @@ import pytest
 from assistant.logs import read_text
 from assistant.logs.traceback import exception, phase_of
 
-OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.78 GiB. GPU 0 has a total capacity of 39.56 GiB of which 1.00 GiB is free."
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.78 GiB. GPU 0 has a total capacity of 39.56 GiB."
 
 
 def frames(*functions: str, process: str = "") -> list[str]:
     lines = []
     for number, function in enumerate(functions, 10):
-        lines += [f'{process}  File "/x/verl/workers/{function}.py", line {number}, in {function}', f"{process}    call()", f"{process}    ^^^^^^"]
+        lines += [
+            f'{process}  File "/x/verl/workers/{function}.py", line {number}, in {function}',
+            f"{process}    call()",
+            f"{process}    ^^^^^^",
+        ]
     return lines
 
 
@@ -52,7 +56,9 @@ def test_ray_wraps_the_error_that_follows() -> None:
 def test_a_traceback_without_its_header_or_its_end() -> None:
     (event,) = read_text("\n".join([*frames("save_checkpoint"), "OSError: [Errno 28] No space left on device"])).events
     assert (event.data["type"], event.data["phase"], event.fatal) == ("OSError", "save_checkpoint", True)
-    assert read_text("\n".join(["Traceback (most recent call last):", *frames("fit")])).events == []
+    (cut,) = read_text("\n".join(["Traceback (most recent call last):", *frames("fit", "wake_up")])).events
+    assert (cut.kind, cut.fatal, cut.data["phase"], cut.data["type"]) == ("traceback-unfinished", False, "wake_up", "")
+    assert cut.text == 'File "/x/verl/workers/wake_up.py", line 11, in wake_up'
 
 
 def test_the_same_error_of_many_ranks_is_one_event() -> None:

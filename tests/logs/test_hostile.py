@@ -29,10 +29,11 @@ def test_any_bytes_give_a_run(data: bytes) -> None:
 
 FRAGMENTS = st.sampled_from(
     [
-        "step:1 - ", "actor/kl:0.5", " - ", "\n", "\r", "(TaskRunner pid=7) ", "[prompt] ", "[score] 1", "{'actor_rollout_ref': {'actor': {",
-        "'a': 1,", "}}", "Traceback (most recent call last):\n", '  File "/a.py", line 3, in update_actor\n', "ValueError: x\n",
-        "Training Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]", '("Initial validation metrics: {', "'val/x': 0.5}\")", "overrides: ['a.b=1'",
-        "\x00", "np.float64(", "nan", "wandb: Run summary:\n", "wandb: a/b 1\n", "data.train_batch_size=5 \\\n", "\x1b[36m", "step:2 - val/x:1 -",
+        "step:1 - ", "actor/kl:0.5", " - ", "\n", "\r", "(TaskRunner pid=7) ", "[prompt] ", "[score] 1",
+        "{'actor_rollout_ref': {'actor': {", "'a': 1,", "}}", "Traceback (most recent call last):\n",
+        '  File "/a.py", line 3, in update_actor\n', "ValueError: x\n", "Training Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]",
+        '("Initial validation metrics: {', "'val/x': 0.5}\")", "overrides: ['a.b=1'", "\x00", "np.float64(", "nan",
+        "wandb: Run summary:\n", "wandb: a/b 1\n", "data.train_batch_size=5 \\\n", "\x1b[36m", "step:2 - val/x:1 -",
     ]
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.logs import read, read_text
+from assistant.logs import read_text
 from assistant.run import NO_STEP, Run
 
 
@@ -137,6 +137,26 @@ def test_a_sample_that_never_ends_does_not_swallow_the_run() -> None:
     assert steps(run) == [1, 2, 3]
 
 
+def test_a_fork_that_ends_its_samples_in_another_way_loses_no_step() -> None:
+    text = "".join(f"(TaskRunner pid=7) [prompt] a\n(TaskRunner pid=7) [reward] 1\n{line(i)}\n" for i in range(1, 6))
+    assert steps(read_text(text)) == [1, 2, 3, 4, 5]
+    assert steps(read_text("(TaskRunner pid=7) [prompt] a\n" + "".join(line(i) + "\n" for i in range(1, 5000)))) == list(range(1, 5000))
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[rank0]: ", "[1,0]<stdout>:", "node-0: ", "12:", "trainer-0  | ", "2025-03-10 12:00:01,123 INFO: ", "> ", "```",
+        "[2025-03-10 12:00:01,123][__main__][INFO] - ", "2025-03-10T12:00:01.1Z stdout F (TaskRunner pid=7) ",
+        "INFO:2026-08-22 10:11:12,345:",
+    ],
+)  # fmt: skip
+def test_what_launchers_and_loggers_write_before_a_line(prefix: str) -> None:
+    run = read_text("".join(line(i, prefix) + "\n" for i in (1, 2)))
+    assert steps(run) == [1, 2]
+    assert kinds(run) == []
+
+
 def test_lines_of_another_process_are_read_while_a_sample_is_printed() -> None:
     run = read_text("(RewardManager pid=9) [prompt] a\n" + line(1) + "\n(RewardManager pid=9) [score] 1\n" + line(2) + "\n")
     assert steps(run) == [1, 2]
@@ -175,6 +195,16 @@ def test_a_bar_glued_before_a_line_gives_progress() -> None:
     assert run.total_steps == 435
     progress = next(e for e in run.events if e.kind == "progress")
     assert progress.data == {"done": 13, "total": 435, "seconds_per_step": 55.19}
+
+
+@pytest.mark.parametrize(
+    "message", ["\x1b[36m(WorkerDict pid=3)\x1b[0m note - there:5", "Training Progress:   3%| | 1/9 [00:01<00:02, 1.0s/it] - x:1"]
+)
+def test_a_message_glued_to_the_end_of_a_line_is_no_metric(message: str) -> None:
+    run = read_text(line(1) + message + "\n" + line(2) + "\n")
+    assert steps(run) == [1, 2]
+    assert set(run.columns) == {"actor/entropy", "actor/pg_loss", "actor/kl"}
+    assert run.columns["actor/kl"].values.tolist() == [0.123456, 0.123456]
 
 
 def test_keys_that_come_and_go_keep_their_rows() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -49,15 +46,6 @@ IDS = {
     "crash-gpu-oom": "critical",
     "truncation": "high",
 }
-
-
-@contextmanager
-def gradio_leftovers() -> Iterator[None]:
-    """Gradio leaves event loops and sockets to the garbage collector; they are collected here, and not held against a test."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-        gc.collect()
 
 
 def forget() -> None:

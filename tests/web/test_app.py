@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
+import os
 import re
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -19,8 +28,24 @@ from assistant.web import create_app  # noqa: E402
 from assistant.web.limits import Limits  # noqa: E402
 from assistant.web.page import Page  # noqa: E402
 from assistant.web.samples import sample_text  # noqa: E402
-from tests.web.conftest import gradio_leftovers  # noqa: E402
 
+# Gradio leaves event loops and sockets to the garbage collector. They are collected here, where it is not held against a test.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def collected_last() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    yield
+    gc.collect()
+
+
+ROOT = Path(__file__).resolve().parents[2]
 LIMITS = Limits(paste=200_000, upload=300_000)
 
 
@@ -31,18 +56,13 @@ def store() -> MemoryStore:
 
 @pytest.fixture(scope="module")
 def client(store: MemoryStore) -> Iterator[TestClient]:
-    with gradio_leftovers():
-        client = TestClient(create_app(store, LIMITS)).__enter__()
-    yield client
-    with gradio_leftovers():
-        client.__exit__()
+    with TestClient(create_app(store, LIMITS)) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    with gradio_leftovers():
-        page = Page(MemoryStore(), LIMITS)
-    return page
+    return Page(MemoryStore(), LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -59,23 +79,45 @@ def event(config: dict[str, Any], elem_id: str) -> int:
 def call(client: TestClient, number: int, data: list[Any], tab: str = "tab") -> dict[str, Any]:
     """Queue an event as the page does and wait for its last output."""
     last: dict[str, Any] = {}
-    with gradio_leftovers():
-        joined = client.post("/gradio_api/queue/join", json={"data": data, "fn_index": number, "session_hash": tab, "event_data": None})
-        assert joined.status_code == 200, joined.text
-        with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": tab}) as stream:
-            for line in stream.iter_lines():
-                if line.startswith("data:"):
-                    message = json.loads(line[5:])
-                    if message["msg"] == "process_completed":
-                        last = message
-                    if message["msg"] == "close_stream":
-                        break
+    joined = client.post("/gradio_api/queue/join", json={"data": data, "fn_index": number, "session_hash": tab, "event_data": None})
+    assert joined.status_code == 200, joined.text
+    with client.stream("GET", "/gradio_api/queue/data", params={"session_hash": tab}) as stream:
+        for line in stream.iter_lines():
+            if line.startswith("data:"):
+                message = json.loads(line[5:])
+                if message["msg"] == "process_completed":
+                    last = message
+                if message["msg"] == "close_stream":
+                    break
     assert last["success"], last
     return last["output"]  # type: ignore[no-any-return]
 
 
 def test_health(client: TestClient) -> None:
     assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_the_server_starts_by_itself_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "app.py", "--port", str(port)]
+    server = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        assert server.stdout.readline() == f"runwhy: http://localhost:{port}/\n"
+        for _ in range(200):
+            with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/health") as answer:
+                assert json.load(answer) == {"status": "ok"}
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the server did not answer")
+        assert list(tmp_path.glob("runwhy-*"))
+    finally:
+        server.terminate()
+        server.communicate(timeout=15)
+    assert not list(tmp_path.glob("runwhy-*"))
 
 
 def test_the_page_fetches_nothing_from_elsewhere(client: TestClient) -> None:

@@ -18,7 +18,7 @@ from assistant.diagnosis.score import (
     step_noise,
     window_of,
 )
-from assistant.diagnosis.stats import baseline, median, sustained, tail, trend
+from assistant.diagnosis.stats import baseline, latched, median, rolling_median, sustained, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray, Series
 
@@ -70,10 +70,10 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
     first = int(lengths.steps[0])
     since = _since(level, t.noticeable * start)
     gain, rising = _gain(view, first)
-    recent_gain, _ = _gain(view, int(lengths.steps[since]))
     moved = _validation_move(view, first)
     share = cut_share(view)
     cut = tail(share.scaled) if share is not None else 0.0
+    grave = share is not None and _gravely_cut(share.scaled, t)
     facts = {
         "start": derived(start, f"median of the first 10 values of {lengths.name}", metric=lengths.name),
         "now": derived(now, f"median of the last values of {lengths.name}", metric=lengths.name),
@@ -97,7 +97,7 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
         facts["validation"] = printed(curve.point(-1))
         evidence = [*evidence[:3], curve.point(-1)]
         return Finding("length-hacking", confidence=0.7, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts)
-    if rising and recent_gain > t.gain and cut < t.grave_cut:  # the growth earns its tokens; what is cut is truncation's business
+    if (rising or gain > t.gain) and not grave:  # the growth earns its tokens; what is cut is truncation's business
         return None
     since = _since(level, t.factor * start)
     facts["since"], evidence[1] = count(int(lengths.steps[since])), lengths.point(since)
@@ -109,7 +109,7 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
         evidence.append(share.point(-1))
     return Finding(
         "length-explosion",
-        severity="high" if cut >= t.grave_cut or not rising else "medium",
+        severity="high" if grave or not rising else "medium",
         confidence=0.8 if not rising else 0.65,
         evidence=evidence,
         facts=facts,
@@ -117,6 +117,11 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
         first_step=start_step,
         last_step=last_step,
     )
+
+
+def _gravely_cut(share: FloatArray, t: Thresholds) -> bool:
+    level = rolling_median(share, 10)
+    return latched(level >= t.grave_cut, level < t.clear * t.grave_cut, 1, 1) is not None
 
 
 @detector("length-collapse", needs=("response_length_mean",), min_points=10, also=("short-answer-hacking",))
@@ -200,19 +205,22 @@ def long_tail(view: RunView, t: Thresholds) -> Finding | None:
     longest, mean, gen, step = parts
     with np.errstate(all="ignore"):
         ratio, share = longest.scaled / mean.scaled, gen.scaled / step.scaled
-    recent = slice(-int(t.of), None)
-    if not (median(ratio[recent]) > t.factor and median(share[recent]) > t.generation_share):
+    window = min(int(t.of), len(ratio))
+    off = (rolling_median(ratio, window) < t.clear * t.factor) | (rolling_median(share, window) < t.clear * t.generation_share)
+    spell = latched((ratio > t.factor) & (share > t.generation_share), off, int(np.ceil(t.lasting * window)), window)
+    if spell is None:
         return None
+    recent = slice(-window, None)
     facts = {
         "max": printed(longest.point(-1)),
         "mean": printed(mean.point(-1)),
-        "times": derived(median(ratio[recent]), f"median of {longest.name} / {mean.name}, last {min(len(ratio), int(t.of))} steps"),
+        "times": derived(median(ratio[recent]), f"median of {longest.name} / {mean.name}, last {window} steps"),
         "share": percent(median(share[recent]), f"median of {gen.name} / {step.name}"),
     }
     return Finding(
         "long-tail",
         confidence=0.6,
-        first_step=step_at(longest, 0),
+        first_step=step_at(longest, spell.start),
         last_step=step_at(longest, -1),
         evidence=[longest.point(-1), mean.point(-1), gen.point(-1)],
         facts=facts,

@@ -127,7 +127,7 @@ def host_memory_growth(view: RunView, t: Thresholds) -> Finding | None:
     assert series is not None
     series = series.take(series.finite)
     n = len(series)
-    skipped = max(n // 10, 3)
+    skipped = min(max(n // 10, 3), int(t.settling))
     values = series.values[skipped:]
     levels = _quarters(values)
     gains = np.diff(levels)

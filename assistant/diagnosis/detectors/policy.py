@@ -6,6 +6,7 @@ import numpy as np
 
 from assistant.diagnosis.batch import (
     clean,
+    fallen,
     fell_from_best,
     filled,
     last_stretch,
@@ -19,7 +20,7 @@ from assistant.diagnosis.batch import (
 from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.facts import count, derived, number, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
-from assistant.diagnosis.stats import Interval, baseline, median, rolling_median, tail
+from assistant.diagnosis.stats import Interval, baseline, latched, median, rolling_median, tail
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray, Point, Series
 
@@ -107,8 +108,8 @@ def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
     start = baseline(values)
     whole = seen_from_start(view) and len(values) >= t.min_steps
     limit = min(t.level, t.share * start) if whole else t.floor
-    held = last_stretch(values < limit, 8, 10)
-    if held is None or not held.open:
+    held = latched(values < limit, rolling_median(values, 10) > t.clear * limit, 8, 10)
+    if held is None:
         return None
     harm = _harm(view, int(series.steps[held.start]), t)
     now = tail(values)
@@ -178,10 +179,9 @@ def _harm(view: RunView, since: int, t: Thresholds) -> tuple[str, list[Point], d
         if kept is None or len(kept) < 6:
             continue
         level = rolling_median(kept.values, 3)[2:]
-        best = int(np.argmax(level))
-        fall_by = float(level[best] - level[-1])
-        noise = float(np.median(np.abs(np.diff(kept.values))))
-        if fall_by > max(3 * noise, t.score_fall * float(level.max() - level.min()), t.validation_fall) and int(kept.steps[-1]) > since:
+        noise = max(float(np.median(np.abs(np.diff(kept.values)))), t.validation_fall / 3)
+        best = fallen(level, 3.0, noise, 3, t.score_fall)
+        if best is not None and int(kept.steps[-1]) > since:
             return (
                 "validation_falls",
                 [kept.point(best + 2), kept.point(-1)],
@@ -195,7 +195,8 @@ def _harm(view: RunView, since: int, t: Thresholds) -> tuple[str, list[Point], d
     if signal is not None:
         high, _, zero = signal
         recent = zero[-20:]
-        if len(recent) >= 10 and recent.mean() > t.empty_steps:
+        share = np.convolve(zero, np.full(20, 1 / 20))[: len(zero)]
+        if len(zero) >= 20 and latched(share > t.empty_steps, share < t.empty_steps / 2, 1, 1) is not None and recent.any():
             where = int(np.flatnonzero(zero)[-1])
             return (
                 "no_signal",

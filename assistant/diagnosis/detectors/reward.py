@@ -18,7 +18,7 @@ from assistant.diagnosis.score import (
     step_noise,
     window_of,
 )
-from assistant.diagnosis.stats import median, sustained, tail, trend
+from assistant.diagnosis.stats import last_record, latched, median, rolling_max, rolling_median, sustained, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray
 
@@ -33,16 +33,16 @@ def reward_saturated(view: RunView, t: Thresholds) -> Finding | None:
     n = int(t.window)
     capped = np.mean(np.abs(top.scaled[-n:] - scale.high) < 1e-6)  # a score with a best value, not an open reward
     reached = (score.scaled - scale.low) / scale.span
-    if capped < t.capped_share or median(reached[-n:]) < t.level or reached[-n:].min() < t.lowest:
+    if capped < t.capped_share:
         return None
-    for one in main_validations(view):
-        recent = one.series.scaled[-max(4, len(one.series) // 2) :]
-        if len(recent) >= 4 and trend(recent).z > 1.96 and recent[-1] - recent[0] > t.validation_gain * scale.span:
-            return None
-    spells = [s for s in sustained(reached >= t.level, int(t.k), int(t.of), clear=int(t.of)) if s.open]
-    if not spells:
+    steady = -rolling_max(-reached, n) >= t.lowest
+    spell = latched((reached >= t.level) & steady, rolling_median(reached, n) < t.clear, int(t.k), int(t.of))
+    if spell is None:
         return None
-    start = spells[-1].start
+    start = spell.start
+    middle = (int(score.steps[start]) + int(score.steps[-1])) // 2
+    if _validation_rises(view, middle, t.validation_gain * scale.span):
+        return None  # what is left to learn shows in the validation only
     facts = {
         "now": derived(median(score.scaled[-n:]), f"median of the last {min(n, len(score))} values of {score.name}", metric=score.name),
         "top": printed(top.point(-1)),
@@ -121,17 +121,18 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     assert score is not None
     scale = score_scale(view)
     level = smoothed(score)
-    span = scale.span if scale and scale.span > 0 else float(np.ptp(level))
-    if scale and scale.span > 0 and (tail(score.scaled) - scale.low) / scale.span > t.near_top:
-        return None
+    span = _usual_span(view) or (scale.span if scale and scale.span > 0 else float(np.ptp(level)))
     width = window_of(len(score))
     now = tail(score.scaled, 2 * width)
-    band = max(t.band * span, t.noise * step_noise(score.scaled) / np.sqrt(width))
-    outside = np.flatnonzero(np.abs(level - now) > band)
-    start = min(int(outside[-1]) + 1 if len(outside) else 0, len(score) - 1)
+    band = max(t.band * span, t.noise * _scatter(score.scaled[: int(t.least_steps)]) / np.sqrt(width))
+    start = last_record(level[width - 1 :], band) + width - 1
     flat = score.take(np.arange(start, len(score)))
     long_enough = int(flat.steps[-1] - flat.steps[0]) >= t.least_steps and len(flat) >= max(t.least_points, t.least_share * len(score))
-    if not long_enough or trend(flat.scaled).rising or _validation_rises(view, int(flat.steps[0])):
+    if scale and scale.span > 0 and (median(flat.scaled) - scale.low) / scale.span > t.near_top:
+        return None
+    if long_enough and trend(flat.scaled).rising:
+        return None
+    if not long_enough or now < level[start] - t.fallen * band or _validation_rises(view, int(flat.steps[0]), t.band * span):
         return None
     facts = {
         "level": derived(now, f"median of the last {2 * width} values of {score.name}", metric=score.name),
@@ -151,10 +152,27 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     )
 
 
-def _validation_rises(view: RunView, since: int) -> bool:
+def _usual_span(view: RunView) -> float:
+    """Range of the score within a usual batch: outliers, of which a long run has more, leave it as it is. 0 when it is not logged."""
+    top, bottom = known(view, "score_max"), known(view, "score_min")
+    return median(top.scaled) - median(bottom.scaled) if top is not None and bottom is not None else 0.0
+
+
+def _scatter(values: FloatArray) -> float:
+    """σ of a value from the mean step-to-step difference, the largest ones cut: steadier than a median where scores are few and coarse."""
+    differences = np.abs(np.diff(values))
+    return float(np.minimum(differences, np.percentile(differences, 95)).mean() * np.sqrt(np.pi) / 2) if len(differences) else 0.0
+
+
+def _validation_rises(view: RunView, since: int, least: float) -> bool:
+    """Whether a validation curve has set a new best, by more than its noise, well after ``since``."""
     for one in main_validations(view):
-        recent = one.series.scaled[one.series.steps >= since]
-        if len(recent) >= 4 and trend(recent).z > 1.96:
+        curve = one.series
+        if len(curve) < 4:
+            continue
+        level = rolling_median(curve.scaled, 3)
+        band = max(least, 2 * step_noise(curve.scaled))
+        if int(curve.steps[last_record(level[min(2, len(level) - 1) :], band) + min(2, len(level) - 1)]) > since:
             return True
     return False
 

@@ -23,7 +23,7 @@ from assistant.diagnosis.facts import configured, count, derived, percent, print
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.stats import baseline, median, tail, trend
 from assistant.diagnosis.view import RunView
-from assistant.run import Point, Series, Style
+from assistant.run import FloatArray, Point, Series, Style
 
 ROLLOUT_N = "actor_rollout_ref.rollout.n"
 
@@ -160,20 +160,18 @@ def _first_above(series: Series, level: float) -> int | None:
 
 
 def _rising_share(high: Series, zero: Mask, view: RunView, t: Thresholds) -> Finding | None:
-    """Steps without any advantage become more frequent (two-proportion test of the last against the first third)."""
-    third = len(zero) // 3
-    early, late = float(zero[:third].mean()), float(zero[-third:].mean())
-    pooled = (early + late) / 2
-    error = np.sqrt(max(2 * pooled * (1 - pooled) / third, 1e-12))
-    if late < t.step_share or late >= t.all_share or (late - early) / error < t.sigma:
+    """Steps without any advantage become more frequent: the split of the run at which two rates are likeliest."""
+    split, sigma = _likeliest_split(zero)
+    early, late = float(zero[:split].mean()), float(zero[split:].mean())
+    if late <= early or late < t.step_share or late >= t.all_share or sigma < t.sigma:
         return None
     where = np.flatnonzero(zero)
-    middle = where[where >= third]
-    onset = int(middle[0]) if len(middle) else int(where[0])
-    variant, facts, points = _kind(view, high.steps[where[where >= len(zero) - third]])
+    onset = int(where[where >= split][0])
+    variant, facts, points = _kind(view, high.steps[where[where >= split]])
     facts |= {
-        "early": percent(early, "share of steps with all advantages zero, first third"),
-        "late": percent(late, "share of steps with all advantages zero, last third"),
+        "early": percent(early, "share of steps with all advantages zero, before"),
+        "late": percent(late, "share of steps with all advantages zero, since then"),
+        "since": step_fact(high, onset),
         "n_zero": count(int(zero.sum()), "steps with all advantages zero"),
         "n": count(len(zero), "steps"),
     }
@@ -187,6 +185,25 @@ def _rising_share(high: Series, zero: Mask, view: RunView, t: Thresholds) -> Fin
         variant="default",
         causes=_shrinking_causes(view, variant),
     )
+
+
+def _likeliest_split(zero: Mask) -> tuple[int, float]:
+    """Index from which events come at another rate, and by how many standard errors (square root of the log-likelihood ratio, doubled).
+
+    Each side has at least a tenth of the run.
+    """
+    n, least = len(zero), max(len(zero) // 10, 5)
+    splits = np.arange(least, n - least + 1, max(n // 2000, 1))
+    before = np.cumsum(zero)[splits - 1].astype(np.float64)
+    total = float(zero.sum())
+
+    def likelihood(k: FloatArray | float, m: FloatArray | float) -> FloatArray:
+        p = np.clip(np.asarray(k, np.float64) / m, 1e-12, 1 - 1e-12)
+        return np.asarray(k * np.log(p) + (m - k) * np.log1p(-p), np.float64)
+
+    gain = likelihood(before, splits) + likelihood(total - before, n - splits) - likelihood(total, n)
+    best = int(np.argmax(gain))
+    return int(splits[best]), float(np.sqrt(max(2 * gain[best], 0.0)))
 
 
 def _shrinking_causes(view: RunView, kind: str) -> list[str]:

@@ -67,7 +67,7 @@ def _slowness(view: RunView, times: StepTimes, work: FloatArray, start: slice, e
 
 
 def _gradual(slow: FloatArray) -> bool:
-    """Whether a line fits the curve better than one step up does (absolute error over block medians)."""
+    """Whether a line fits the curve about as well as one step up does (absolute error over block medians)."""
     blocks = np.array([stats.median(b) for b in np.array_split(slow, min(len(slow), 100))])
     blocks = blocks[np.isfinite(blocks)]
     x = np.arange(len(blocks), dtype=np.float64)
@@ -77,7 +77,7 @@ def _gradual(slow: FloatArray) -> bool:
     for split in range(2, len(blocks) - 1):
         left, right = blocks[:split], blocks[split:]
         jumps.append(float(np.abs(left - np.median(left)).sum() + np.abs(right - np.median(right)).sum()))
-    return slope > 0 and line < min(jumps, default=np.inf)
+    return slope > 0 and line < 1.25 * min(jumps, default=np.inf)  # a sudden jump has to fit clearly better
 
 
 def _slower(

@@ -8,7 +8,7 @@ from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.facts import configured, count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.score import finite_part, known, known_together, step_at
-from assistant.diagnosis.stats import baseline, sustained, tail
+from assistant.diagnosis.stats import baseline, latched, rolling_median, sustained, tail
 from assistant.diagnosis.view import RunView
 from assistant.run import Series
 
@@ -59,13 +59,14 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     assert printed_share is not None
     shown = finite_part(printed_share)
     now = tail(share.scaled, int(t.window))
-    if now < t.watch:
-        return None
     limit = t.watch if len(share) >= t.of else t.act
-    spells = [s for s in sustained(share.scaled >= limit, int(min(t.k, len(share))), int(t.of), clear=int(t.of)) if s.open]
-    if not spells:
+    early = np.arange(len(share)) < t.long  # far into a run, a share that hovers around the limit is judged by more steps
+    level = np.where(early, share.scaled, rolling_median(share.scaled, int(t.window_long)))
+    lately = np.where(early, rolling_median(share.scaled, int(t.window)), rolling_median(share.scaled, 2 * int(t.window_long)))
+    spell = latched(level >= limit, lately < limit * np.where(early, t.clear, t.clear_long), int(min(t.k, len(share))), int(t.of))
+    if spell is None:
         return None
-    start = spells[-1].start
+    start = spell.start
     lengths, cap = known(view, "response_length_max"), _limit(view)
     facts: dict[str, Quantity] = {
         "share": percent(now, f"median of the last {min(int(t.window), len(share))} values of {share.name}", metric=share.name),
@@ -86,7 +87,7 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     growing = known(view, "response_length_mean") is not None and _grew(view, t.grown)
     return Finding(
         "truncation",
-        severity="high" if now >= t.act else "medium",
+        severity="high" if now >= t.act else "medium" if now >= t.watch else "low",
         confidence=0.9 if len(share) >= t.of else 0.75,
         first_step=first,
         last_step=step_at(share, -1),

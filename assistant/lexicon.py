@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
-from assistant.answers.words import SYMPTOMS
-from assistant.cards import cards, in_folder
+from assistant.cards import STRUCTURED, cards, in_folder
 from assistant.run import Run
+from assistant.spoken_names import PLAIN_NAMES, SETTING_ALIASES
 
 MAX_QUESTION = 4000
 """Characters of a question that are read; a longer one is a pasted log or an attack."""
@@ -73,56 +74,6 @@ _GENERIC = frozenset(
 )
 _STATISTICS = frozenset({"mean", "max", "min", "std"})
 _ALONE = frozenset({"lr", "gen", "kl", "adv"})
-
-SETTING_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "data.train_batch_size": ("batch size", "train batch size", "批大小", "batch 大小", "批次大小"),
-    "actor_rollout_ref.actor.ppo_mini_batch_size": ("mini batch size", "mini batch", "小批大小"),
-    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": ("micro batch size", "micro batch"),
-    "actor_rollout_ref.actor.optim.lr": ("learning rate setting", "configured learning rate", "学习率设置"),
-    "actor_rollout_ref.actor.clip_ratio": ("ppo clip", "clip epsilon", "epsilon"),
-    "actor_rollout_ref.rollout.n": ("group size", "rollouts per prompt", "rollout n", "组大小", "每组采样数"),
-    "actor_rollout_ref.rollout.temperature": ("temperature", "采样温度", "温度"),
-    "algorithm.kl_ctrl.kl_coef": ("kl coef", "kl_ctrl.kl_coef"),
-    "algorithm.adv_estimator": ("advantage estimator", "adv_estimator", "优势估计"),
-    "algorithm.gamma": ("gamma", "discount factor", "折扣因子"),
-    "data.gen_batch_size": ("gen batch size",),
-    "data.max_response_length": ("max response length", "response limit", "最大回复长度", "回复长度上限"),
-    "data.max_prompt_length": ("max prompt length", "最大提示长度"),
-    "actor_rollout_ref.actor.entropy_coeff": ("entropy coefficient", "entropy coeff", "熵系数"),
-    "trainer.total_epochs": ("epochs", "total epochs"),
-    "actor_rollout_ref.model.path": ("which model", "base model", "model path", "什么模型", "模型路径"),
-    "trainer.test_freq": ("test freq", "validation frequency"),
-    "trainer.n_gpus_per_node": ("how many gpus", "gpus per node", "几张卡"),
-}
-"""How people call a setting without its key."""
-
-
-SETTING_OF_METRIC: Mapping[str, str] = {
-    "policy_lr": "actor_rollout_ref.actor.optim.lr",
-    "critic_lr": "critic.optim.lr",
-    "reference_kl_coef": "actor_rollout_ref.actor.kl_loss_coef",
-    "reward_kl_coef": "algorithm.kl_ctrl.kl_coef",
-}
-"""Metrics that repeat a setting."""
-
-
-PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
-    "kl": ("reference_kl", "reward_kl", "rollout_kl", "policy_step_kl"),
-    "kl 散度": ("reference_kl", "reward_kl", "rollout_kl", "policy_step_kl"),
-    "loss": ("train_loss", "policy_loss", "policy_total_loss"),
-    "损失": ("train_loss", "policy_loss", "policy_total_loss"),
-    "grad norm": ("policy_grad_norm", "train_grad_norm"),
-    "梯度范数": ("policy_grad_norm", "train_grad_norm"),
-    "lr": ("policy_lr", "train_lr"),
-    "learning rate": ("policy_lr", "train_lr"),
-    "学习率": ("policy_lr", "train_lr"),
-    "reward": ("score_mean", "reward_mean"),
-    "奖励": ("score_mean", "reward_mean"),
-    "importance sampling ratio": ("importance_weight_mean",),
-    "重要性采样比": ("importance_weight_mean",),
-    "step time": ("time_step", "seconds_per_step", "train_step_seconds"),
-}
-"""Names that mean what the log has of them, likeliest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,29 +141,31 @@ def base() -> Lexicon:
             for keys in (metric.get("names") or {}).values():
                 for name in keys:
                     _add_key(lexicon, name["key"] if isinstance(name, Mapping) else name, target, index)
-            for text in _texts(metric.get("aliases")):
+            for text in texts(metric.get("aliases")):
                 lexicon.add(text, Target("metric", target, 3.0 - index * 0.01))
         metrics = card.front.get("metrics") or ()
         if metrics:
-            for text in _texts(card.front.get("title")):
+            for text in texts(card.front.get("title")):
                 lexicon.add(re.sub(r"\s*[(（].*", "", text), Target("metric", metrics[0]["id"], 2.5))
     for card in in_folder("findings"):
         name = card.id.partition("/")[2]
-        for text in (name, *_texts(card.front.get("title")), *_texts(card.front.get("aliases"))):
+        for text in (name, *texts(card.front.get("title")), *texts(card.front.get("aliases"))):
             lexicon.add(text, Target("finding", name, 2.6))
         for fix in card.front.get("fixes") or ():
             key = fix.get("key")
             for one in key.values() if isinstance(key, Mapping) else (key,):
                 if one:
                     _add_setting(lexicon, one)
-    for folder in ("concepts", "guides"):
-        for card in in_folder(folder):
-            for text in (card.id.partition("/")[2], *_texts(card.front.get("title")), *_texts(card.front.get("aliases"))):
+    for card in cards().values():
+        if card.folder not in STRUCTURED:
+            for text in (card.id.partition("/")[2], *texts(card.front.get("title")), *texts(card.front.get("aliases"))):
                 lexicon.add(text, Target("concept", card.id, 2.0))
     for card in in_folder("config"):
-        key = card.front.get("key")
-        for one in [key] if isinstance(key, str) else key or ():
-            _add_setting(lexicon, one)
+        keys = setting_keys(card.front)
+        for key in keys:
+            _add_setting(lexicon, key)
+        for text in (*texts(card.front.get("title")), *texts(card.front.get("aliases"))) if keys else ():
+            lexicon.add(text, Target("setting", keys[0], 2.0))
     for key, names in SETTING_ALIASES.items():
         _add_setting(lexicon, key)
         for text in names:
@@ -228,6 +181,13 @@ def base() -> Lexicon:
 def known_metrics() -> frozenset[str]:
     """Canonical names of the cards."""
     return frozenset(metric["id"] for card in in_folder("metrics") for metric in card.front.get("metrics") or ())
+
+
+def setting_keys(front: Mapping[str, Any]) -> list[str]:
+    """Every spelling of the keys that a config card explains, the newest first."""
+    names = front.get("names")
+    newest_first = [name for name in reversed(texts(names)) if " " not in name]
+    return list(dict.fromkeys([*texts(front.get("key")), *texts(front.get("keys")), *newest_first]))
 
 
 def of_run(run: Run) -> Lexicon:
@@ -253,7 +213,7 @@ def find(text: str, lexicons: Iterable[Lexicon]) -> list[Mention]:
     """
     tables = list(lexicons)
     tokens = tokenize(text)
-    words = [_spelled(token) for token, *_ in tokens]
+    words = [spelled(token) for token, *_ in tokens]
     longest = max(table.longest for table in tables)
     literals, lowered = _literals(normal(text)), normal(text)
     things: list[Mention] = []
@@ -285,14 +245,16 @@ def _longest(found: list[Mention]) -> list[Mention]:
     return taken
 
 
-def symptoms(text: str) -> list[str]:
-    """Ids of findings whose signs the question describes, in the order of the table."""
-    lowered = normal(text)
-    return [name for name, pattern in SYMPTOMS.items() if f"findings/{name}" in cards() and pattern.search(lowered)]
+def unknown_keys(lowered: str, mentions: Sequence[Mention]) -> list[str]:
+    """Words shaped like a printed key (``rewards/chosen``) outside every name that was recognised."""
+    covered = [(m.first_char, m.last_char) for m in mentions]
+    found = (m for m in _KEY.finditer(lowered) if len(m[0]) <= 80)
+    return list(dict.fromkeys(m[0].rstrip("/.-_") for m in found if not any(a < m.end() and m.start() < b for a, b in covered)))
 
 
 # Internals
 
+_KEY = re.compile(r"(?<![\w/])(?=[\w./@-]*[/_])[a-z][\w]*(?:[/.@-][\w]+)*", re.IGNORECASE)
 _LITERAL = re.compile(r"[a-z0-9_@]+(?:[/.][a-z0-9_@]+)*")
 _FAMILY_WEIGHT = {
     "timing_per_token_ms": -0.6,
@@ -324,14 +286,14 @@ def _whole(mention: Mention, literals: list[tuple[int, int]], lowered: str) -> b
     return True
 
 
-def _texts(value: object) -> list[str]:
+def texts(value: object) -> list[str]:
     """Strings of ``{"en": … or [ … ], "zh": …}``, a list, or a plain string."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for part in value.values() for text in _texts(part)]
+        return [text for part in value.values() for text in texts(part)]
     if isinstance(value, (list, tuple)):
-        return [text for part in value for text in _texts(part)]
+        return [text for part in value for text in texts(part)]
     return []
 
 
@@ -403,7 +365,7 @@ def _deletions() -> Mapping[str, str]:
 
 
 @cache
-def _spelled(token: str) -> str:
+def spelled(token: str) -> str:
     """``token``, or the known word one slip away from it (``entrpy``, ``rewrad``)."""
     if len(token) < 5 or not token.isalpha() or not token.isascii() or token in _vocabulary() or singular(token) in _vocabulary():
         return token

@@ -1,0 +1,55 @@
+"""How people call settings and metrics without their key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SETTING_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "data.train_batch_size": ("batch size", "train batch size", "批大小", "batch 大小", "批次大小"),
+    "actor_rollout_ref.actor.ppo_mini_batch_size": ("mini batch size", "mini batch", "小批大小"),
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": ("micro batch size", "micro batch"),
+    "actor_rollout_ref.actor.optim.lr": ("learning rate setting", "configured learning rate", "学习率设置"),
+    "actor_rollout_ref.actor.clip_ratio": ("ppo clip", "clip epsilon", "epsilon"),
+    "actor_rollout_ref.rollout.n": ("group size", "rollouts per prompt", "rollout n", "组大小", "每组采样数"),
+    "actor_rollout_ref.rollout.temperature": ("temperature", "采样温度", "温度"),
+    "algorithm.kl_ctrl.kl_coef": ("kl coef", "kl_ctrl.kl_coef"),
+    "algorithm.adv_estimator": ("advantage estimator", "adv_estimator", "优势估计"),
+    "algorithm.gamma": ("gamma", "discount factor", "折扣因子"),
+    "data.gen_batch_size": ("gen batch size",),
+    "data.max_response_length": ("max response length", "response limit", "最大回复长度", "回复长度上限"),
+    "data.max_prompt_length": ("max prompt length", "最大提示长度"),
+    "actor_rollout_ref.actor.entropy_coeff": ("entropy coefficient", "entropy coeff", "熵系数"),
+    "trainer.total_epochs": ("epochs", "total epochs"),
+    "actor_rollout_ref.model.path": ("which model", "base model", "model path", "什么模型", "模型路径"),
+    "trainer.test_freq": ("test freq", "validation frequency"),
+    "trainer.n_gpus_per_node": ("how many gpus", "gpus per node", "几张卡"),
+}
+"""Setting → what people call it."""
+
+
+SETTING_OF_METRIC: Mapping[str, str] = {
+    "policy_lr": "actor_rollout_ref.actor.optim.lr",
+    "critic_lr": "critic.optim.lr",
+    "reference_kl_coef": "actor_rollout_ref.actor.kl_loss_coef",
+    "reward_kl_coef": "algorithm.kl_ctrl.kl_coef",
+}
+"""Metrics that repeat a setting."""
+
+
+PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "kl": ("reference_kl", "reward_kl", "rollout_kl", "policy_step_kl"),
+    "kl 散度": ("reference_kl", "reward_kl", "rollout_kl", "policy_step_kl"),
+    "loss": ("train_loss", "policy_loss", "policy_total_loss"),
+    "损失": ("train_loss", "policy_loss", "policy_total_loss"),
+    "grad norm": ("policy_grad_norm", "train_grad_norm"),
+    "梯度范数": ("policy_grad_norm", "train_grad_norm"),
+    "lr": ("policy_lr", "train_lr"),
+    "learning rate": ("policy_lr", "train_lr"),
+    "学习率": ("policy_lr", "train_lr"),
+    "reward": ("score_mean", "reward_mean"),
+    "奖励": ("score_mean", "reward_mean"),
+    "importance sampling ratio": ("importance_weight_mean",),
+    "重要性采样比": ("importance_weight_mean",),
+    "step time": ("time_step", "seconds_per_step", "train_step_seconds"),
+}
+"""Names that mean what the log has of them, likeliest first."""
