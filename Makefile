@@ -8,7 +8,7 @@ HOST ?= 127.0.0.1
 PORT ?= 7860
 CASES ?= ../shared/cases/verl
 
-.PHONY: run test check lint types format bench eval clean
+.PHONY: run test check lint cards types format bench eval clean
 
 run: $(VENV)/run
 	$(BIN)/python app.py --host $(HOST) --port $(PORT)
@@ -16,10 +16,12 @@ run: $(VENV)/run
 test: $(VENV)/dev
 	$(BIN)/python -m pytest
 
-check: lint types
+check: lint types cards
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+cards: $(VENV)/dev
+	$(BIN)/python -m assistant.schema
 types: $(VENV)/dev
 	$(BIN)/mypy
 format: $(VENV)/dev

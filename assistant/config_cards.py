@@ -17,6 +17,9 @@ from assistant.diagnosis.view import era_matches
 UNLISTED = object()
 """Default of a setting in a version whose configuration does not list it."""
 
+PATCHES = {"0.4": ("0.4.0", "0.4.1"), "0.6": ("0.6.0", "0.6.1"), "0.7": ("0.7.0", "0.7.1")}
+"""Releases that a log of this version may come from, where they differ in their settings."""
+
 
 def keys(card: Card) -> tuple[str, ...]:
     """The settings that a card explains, in their newest spelling."""
@@ -55,7 +58,7 @@ def spelling(key: str, era: str) -> str:
 
 
 def default(key: str, era: str) -> Any:
-    """Default of a setting in the version ``era``, `UNLISTED` where that version (or no card) has it.
+    """Default of a setting in the version ``era``; `UNLISTED` where the version (or no card) has it, or its releases disagree.
 
     ``${other.key}`` means that it follows that setting.
     """
@@ -67,4 +70,9 @@ def default(key: str, era: str) -> Any:
         value = value.get(spellings(card)[key.lstrip("+~")], {}) if isinstance(value, Mapping) else {}
     if not isinstance(value, Mapping):
         return value
-    return next((one for condition, one in value.items() if era_matches(era, condition)), UNLISTED)
+    listed = [found for release in PATCHES.get(era, (era,)) if (found := _by_version(value, release)) is not UNLISTED]
+    return listed[0] if listed and all(one == listed[0] for one in listed) else UNLISTED
+
+
+def _by_version(values: Mapping[str, Any], version: str) -> Any:
+    return next((value for condition, value in values.items() if era_matches(version, condition)), UNLISTED)

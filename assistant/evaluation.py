@@ -2,7 +2,9 @@
 
 ``accept`` names the finding ids that would be right (empty: a quiet log), ``tolerate`` those that may also be there,
 ``forbid`` those that would be wrong; explained findings (severity ``info``) never count as alarms. A quiet case is hit
-when nothing above ``info`` is reported beyond ``tolerate``.
+when nothing above ``info`` is reported beyond ``tolerate``. ``expect_info`` names what looks odd and should be explained. A case with
+``answerable_from_log: false`` is abstained from when nothing above ``low`` is claimed beyond ``accept`` and ``tolerate``. An onset is right
+within the labelled range, widened by a tenth of the run.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ class NoCases(ValueError):
 class CaseScore:
     """``false_alarms`` counts findings above ``info`` that are neither accepted nor tolerated; ``alarms`` names them.
 
-    ``parsed`` is None when the case says nothing about reading.
+    ``parsed`` is None when the case says nothing about reading; ``onset_right`` when label or finding gives no step; ``abstained`` when
+    the log answers the question. ``expected_info`` counts the findings of which ``missing_info`` were not reported.
     """
 
     id: str
@@ -44,6 +47,9 @@ class CaseScore:
     missing_info: Sequence[str]
     onset_error: int | None
     parsed: bool | None
+    expected_info: int = 0
+    onset_right: bool | None = None
+    abstained: bool | None = None
     error: str = ""
 
 
@@ -57,20 +63,29 @@ class Scores:
         return sum(bool(getattr(c, name)) for c in chosen) / len(chosen) if chosen else float("nan")
 
     def totals(self) -> dict[str, Any]:
-        """Rates over all cases with the standard error of hit@1, weighted rates, and sums."""
-        n = len(self.cases)
-        hit = self.rate("hit_at_1")
+        """Rates with their standard errors (None without cases), and sums. Rates are over all cases unless the name says otherwise."""
         weight = sum(c.weight for c in self.cases)
+        expected = sum(c.expected_info for c in self.cases)
+        quiet = [c for c in self.cases if c.quiet]
+        onsets = [c.onset_right for c in self.cases if c.onset_right is not None]
+        unanswerable = [c.abstained for c in self.cases if c.abstained is not None]
         return {
-            "n": n,
-            "hit_at_1": hit,
-            "hit_at_1_stderr": sqrt(hit * (1 - hit) / n),
-            "hit_at_3": self.rate("hit_at_3"),
+            "n": len(self.cases),
+            **_rate("hit_at_1", sum(c.hit_at_1 for c in self.cases), len(self.cases)),
+            **_rate("hit_at_3", sum(c.hit_at_3 for c in self.cases), len(self.cases)),
             "hit_at_1_weighted": sum(c.weight * c.hit_at_1 for c in self.cases) / weight if weight else None,
-            "n_quiet": sum(c.quiet for c in self.cases),
-            "quiet_disturbed": sum(c.quiet and not c.hit_at_1 for c in self.cases),
+            "n_quiet": len(quiet),
+            "quiet_disturbed": sum(not c.hit_at_1 for c in quiet),
+            **_rate("quiet_undisturbed", sum(c.hit_at_1 for c in quiet), len(quiet)),
             "false_alarms": sum(c.false_alarms for c in self.cases),
+            "false_alarms_per_quiet": sum(c.false_alarms for c in quiet) / len(quiet) if quiet else None,
             "forbidden": sum(len(c.forbidden) for c in self.cases),
+            "n_expected_info": expected,
+            **_rate("info_explained", expected - sum(len(c.missing_info) for c in self.cases), expected),
+            "n_onset": len(onsets),
+            **_rate("onset_right", sum(onsets), len(onsets)),
+            "n_unanswerable": len(unanswerable),
+            **_rate("abstention", sum(unanswerable), len(unanswerable)),
             "parsed": sum(c.parsed is True for c in self.cases),
             "parse_checked": sum(c.parsed is not None for c in self.cases),
             "seconds": sum(c.seconds for c in self.cases),
@@ -78,6 +93,14 @@ class Scores:
 
     def to_json(self) -> dict[str, Any]:
         return {"cases": [asdict(c) for c in self.cases], "totals": self.totals()}
+
+
+def _rate(name: str, right: int, n: int) -> dict[str, float | None]:
+    """A share and its standard error (binomial), by name."""
+    if not n:
+        return {name: None, f"{name}_stderr": None}
+    share = right / n
+    return {name: share, f"{name}_stderr": sqrt(share * (1 - share) / n)}
 
 
 def evaluate(folder: str | Path) -> Scores:
@@ -104,6 +127,8 @@ def score_case(folder: Path) -> CaseScore:
     faults = [f.id for f in diagnosis.faults]
     alarms = [name for name in faults if name not in accept | tolerate]
     quiet = not accept
+    grave = [f.id for f in diagnosis.faults if f.severity != "low"]
+    off = _onset_error(label.get("onset_step"), next((f.first_step for f in diagnosis.findings if f.id in accept), None))
     return CaseScore(
         id=label.get("id", folder.name),
         hit_at_1=not alarms if quiet else bool(faults and faults[0] in accept),
@@ -116,8 +141,11 @@ def score_case(folder: Path) -> CaseScore:
         alarms=alarms,
         forbidden=[name for name in reported if name in label.get("forbid", ())],
         missing_info=[name for name in label.get("expect_info", ()) if name not in reported],
-        onset_error=_onset_error(label.get("onset_step"), next((f.first_step for f in diagnosis.findings if f.id in accept), None)),
+        onset_error=off,
+        onset_right=None if off is None else off <= 0.1 * max(run.last_step or 0, 0),
         parsed=_parsed(run, label),
+        expected_info=len(label.get("expect_info", ())),
+        abstained=None if label.get("answerable_from_log", True) else not [f for f in grave if f not in accept | tolerate],
     )
 
 
@@ -133,9 +161,11 @@ def _missed(label: dict[str, Any], folder: Path, seconds: float, error: str) -> 
         top=None,
         alarms=(),
         forbidden=(),
-        missing_info=(),
+        missing_info=label.get("expect_info", ()),
         onset_error=None,
         parsed=False,
+        expected_info=len(label.get("expect_info", ())),
+        abstained=None if label.get("answerable_from_log", True) else False,
         error=error,
     )
 

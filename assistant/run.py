@@ -41,6 +41,11 @@ class Style(IntEnum):
 FIXED_DECIMALS = 16
 """Styles from here on: a fixed number of decimals, `FIXED_DECIMALS` + n (``0.500000`` → 22)."""
 
+SCIENTIFIC = 64
+"""Styles from here on: n decimals and an exponent, `SCIENTIFIC` + n (``7.40e-01`` → 66); with a capital E 32 more."""
+
+SCIENTIFIC_UPPER = 96
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -148,6 +153,10 @@ class Series:
     def resolution(self, index: int) -> float:
         """Half a unit of the last printed decimal: the true value is within ± this (0 when printed in full)."""
         style = int(self.styles[index])
+        if style >= SCIENTIFIC:
+            value = abs(float(self.values[index]))
+            exponent = np.floor(np.log10(value)) if 0 < value < np.inf else 0.0
+            return 0.5 * 10.0 ** (float(exponent) - style % 32)
         if style >= FIXED_DECIMALS:
             return 0.5 * 10.0 ** (FIXED_DECIMALS - style)
         return 0.0005 if style == Style.FIXED3 else 0.0
@@ -184,6 +193,8 @@ def print_value(value: float, style: int) -> str:
         return str(bool(value))
     if style == Style.NULL:
         return "null"
+    if style >= SCIENTIFIC:
+        return f"{value:.{style % 32}{'E' if style >= SCIENTIFIC_UPPER else 'e'}}"
     if style >= FIXED_DECIMALS:
         return f"{value:.{style - FIXED_DECIMALS}f}"
     return repr(float(value))
@@ -206,15 +217,17 @@ class Run:
     ``row_steps`` and ``row_lines`` have shape (rows,), ``row_records`` maps each row to its record: lines that print the
     same step one after another are one record. ``config`` is flat (``algorithm.adv_estimator`` → ``"grpo"``),
     ``config_lines`` says where each key stood. ``era`` is the framework version as far as the log gives it away
-    (``"0.6"``, or ``"unknown"``), with the ``era_evidence`` for it.
+    (``"0.6"``, or ``"unknown"``), with the ``era_evidence`` for it. ``format`` is how the log was read, ``tried`` the
+    formats that were tried and how far each got (`assistant.logs.formats.base.Tried`).
     """
 
     framework: str = "unknown"
     era: str = "unknown"
     algorithm: str | None = None
-    era_evidence: Sequence[str] = ()
-    algorithm_evidence: str = ""
+    era_evidence: Sequence[Note] = ()
+    algorithm_evidence: Note | None = None
     format: str = "unknown"
+    tried: Sequence[Any] = ()
     row_steps: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     row_lines: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
     row_records: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))

@@ -133,10 +133,12 @@ class _Sourced(_Model):
 
 
 class MetricCard(_Sourced):
-    """``elsewhere`` names the same or the nearest quantity in frameworks whose logs are not read under ``names``."""
+    """``elsewhere`` names the same or the nearest quantity in frameworks whose logs are not read under ``names``; ``examples`` are
+    printed keys of a family that is known by its shape. Both are only for finding the card."""
 
     metrics: list[Metric] = Field(min_length=1)
     elsewhere: dict[str, list[str]] = {}
+    examples: list[str] = []
     short: Exact
     definition: Exact
     eras: list[Era] = []

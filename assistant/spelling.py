@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from assistant.cards import in_folder
 from assistant.lexicon import Mention, Target, base, normal, spelled, tokenize, unknown_keys
 
 
@@ -31,7 +32,8 @@ def corrections(text: str, mentions: Sequence[Mention]) -> list[Correction]:
             continue
         owner = next((m for m, (a, b) in zip(mentions, known, strict=True) if a <= start and end <= b), None)
         if owner is not None:
-            out.append(Correction(token, right, owner.targets))
+            written = lowered[owner.first_char : owner.last_char]
+            out.append(Correction(written, owner.targets[0].key or written.replace(token, right), owner.targets))
     if not mentions and not out and len(lowered.split()) <= 2:
         out.extend(close_names(lowered.strip(" ?!.？！。"), most=1))
     return out
@@ -51,10 +53,26 @@ def close_names(word: str, most: int = 5) -> list[Correction]:
                 found.append((distance, -targets[0].weight, name, targets))
     best: list[Correction] = []
     for *_, targets in sorted(found, key=lambda row: row[:3]):
-        meant = targets[0].key or targets[0].id
+        meant = _shown(targets[0])
         if not any(c.meant == meant for c in best):
             best.append(Correction(word, meant, targets[:3]))
     return best[:most]
+
+
+def _shown(target: Target) -> str:
+    """How a name is written in a log: the printed key of a metric, else its id."""
+    return target.key or (_printed().get(target.id, target.id) if target.kind == "metric" else target.id)
+
+
+@cache
+def _printed() -> dict[str, str]:
+    """Canonical metric → the first key that its card knows."""
+    out: dict[str, str] = {}
+    for card in in_folder("metrics"):
+        for metric in card.front.get("metrics") or ():
+            for name in (name for names in (metric.get("names") or {}).values() for name in names):
+                out.setdefault(metric["id"], str(name["key"] if isinstance(name, Mapping) else name))
+    return out
 
 
 def slipped(a: str, b: str, most: int) -> int:

@@ -3,8 +3,9 @@
     python benchmarks/retrieval.py [QUESTIONS.jsonl]
 
 A question counts as answered when one of the first five cards covers one of its targets; "main" when one covers the first
-target, "own" when a target is a name of the card itself (not only of what it links to). The two halves are drawn once, by
-question in both languages; weights were chosen on half A. First build and cold start are measured in processes of their own.
+target, "own" when a target is a name of the card itself (not only of what it links to). Two random halves, a question and its
+translation in the same one, show how much the figures owe to the questions drawn. First build and cold start are measured in
+processes of their own.
 """
 
 from __future__ import annotations

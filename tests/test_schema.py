@@ -59,8 +59,23 @@ def error() -> dict[str, Any]:
     }
 
 
+def setting() -> dict[str, Any]:
+    return {
+        "title": TEXT,
+        "keys": ["a.b", "a.c"],
+        "names": {"a.b": {"<0.4": "old.b"}},
+        "default": {"a.b": {"<0.4": 1, ">=0.4": 2}, "a.c": None},
+        "aliases": {"en": ["setting"], "zh": ["设置"]},
+        "short": TEXT,
+        "effect": TEXT,
+        "shows": ["m_one"],
+        "safe": TEXT,
+        "sources": ["s"],
+    }
+
+
 def knowledge() -> dict[str, Card]:
-    made = {"metrics/m": metric(), "findings/f": finding(), "errors/e": error()}
+    made = {"metrics/m": metric(), "findings/f": finding(), "errors/e": error(), "config/a.b": setting()}
     return {name: Card(name, front, dict(BODY)) for name, front in made.items()}
 
 
@@ -105,6 +120,14 @@ def test_sound_cards_have_no_problems() -> None:
         ("findings/f", "fixes.0.key", {"old": "a.b"}, "not a version condition"),
         ("findings/f", "variants.default.fixes", ["y"], "unknown causes or fixes: ['y']"),
         ("findings/f", "follows_from", ["h"], "points to findings/h, which does not exist"),
+        ("config/a.b", "key", "a.b", "give either 'key' or 'keys'"),
+        ("config/a.b", "keys", [], "give either 'key' or 'keys'"),
+        ("config/a.b", "default", {"a.b": 1}, "'default' must name each of 'keys'"),
+        ("config/a.b", "default", 3, "'default' must name each of 'keys'"),
+        ("config/a.b", "default", {"a.b": {"since 0.4": 2}, "a.c": None}, "not a version condition"),
+        ("config/a.b", "names", {"a.d": {"<0.4": "old.d"}}, "'names' of settings that are not in this card: ['a.d']"),
+        ("config/a.b", "shows", ["m_two"], "points to metric:m_two, which does not exist"),
+        ("config/a.b", "safe", {"en": "1 to 5", "zh": "1 到 6"}, "numbers differ: ['5', '6']"),
         ("errors/e", "extract.n", r"(\d+)-(\d+)", "exactly one group"),
         ("errors/e", "finding", "g", "points to findings/g, which does not exist"),
         ("errors/e", "causes", ["d"], "causes not in findings/f: ['d']"),

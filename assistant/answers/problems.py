@@ -10,6 +10,8 @@ from assistant.cards import card
 from assistant.diagnosis import render
 from assistant.diagnosis.detector import registered
 from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.order import stops
+from assistant.diagnosis.story import dated, story
 
 FEW_STEPS = 10
 KEY_METRICS = (
@@ -53,7 +55,12 @@ def told(context: Context, lead: Finding) -> list[str]:
 
 
 def root(context: Context, finding: Finding) -> Finding:
-    """The finding of this run from which ``finding`` follows, or itself: what is done is done about the cause."""
+    """The finding of this run from which ``finding`` follows, or itself: what is done is done about the cause.
+
+    A crash has its own remedy: what led to it is told beside it.
+    """
+    if stops(finding):
+        return finding
     return next((f for f in context.diagnosis.findings if f.id in finding.follows), finding)
 
 
@@ -170,8 +177,12 @@ def overview(context: Context) -> list[str]:
         if reasons := causes(context, lead, 2):
             parts.append(context.say("label_why") + reasons)
         parts.append(to_do(context, lead, 2))
-        if faults[1:]:
-            parts.append(context.say("then", titles=context.joined([context.titled(f) + context.since(f) for f in faults[1:4]])))
+        found = story(context.diagnosis)
+        if found is not None:
+            dates = [context.titled(f) + (context.since(f) if later else "") for f, later in dated(found.chain)]
+            parts.append(context.say("story", chain=" → ".join(dates)))
+        if others := [f for f in faults[1:] if found is None or f not in found.chain]:
+            parts.append(context.say("then", titles=context.joined([context.titled(f) + context.since(f) for f in others[:3]])))
         parts.append(log_line(context))
     infos = [f for f in context.diagnosis.findings if f.severity == "info" and not harmless(f)]
     if infos and words_of(parts) < BUDGET:

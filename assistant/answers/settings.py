@@ -6,7 +6,9 @@ from typing import Any
 
 from assistant.answers.context import Context
 from assistant.answers.evidence import code, plain_value, shortened
-from assistant.cards import Card, in_folder, pick
+from assistant.cards import in_folder, pick
+from assistant.config_cards import UNLISTED, card_of
+from assistant.config_cards import default as default_of
 from assistant.diagnosis import render
 from assistant.diagnosis.finding import Finding
 
@@ -18,7 +20,7 @@ def settings(context: Context) -> list[str]:
     parts: list[str] = []
     for key in keys[:MOST]:
         parts.append(_one(context, key))
-        if about := config_card(key):
+        if about := card_of(key):
             context.evidence.cite(about.id)
             if text := pick(about.front.get("short"), context.language):
                 parts.append(context.say("label_meaning") + shortened(text, 60, context.language))
@@ -27,15 +29,6 @@ def settings(context: Context) -> list[str]:
             parts.append(context.glue([context.say("setting_advice", title=context.titled(finding)), context.evidence.summary(finding)]))
             break
     return parts
-
-
-def config_card(key: str) -> Card | None:
-    """The card in ``config/`` that explains a key."""
-    for found in in_folder("config"):
-        names = found.front.get("key") or found.front.get("keys") or ()
-        if key in ([names] if isinstance(names, str) else list(names)):
-            return found
-    return None
 
 
 def _present_first(context: Context) -> list[str]:
@@ -62,10 +55,14 @@ def _one(context: Context, key: str) -> str:
 
 
 def _default(context: Context, key: str) -> Any:
-    """Default of the key in this version, from the cards that propose to change it; None when the version is unknown."""
+    """Default of the key in this version, from its card or from a card that proposes to change it; None when the version is unknown."""
     era = context.diagnosis.run.era
     if era == "unknown":
         return None
+    about = card_of(key)
+    if about is not None and (value := default_of(key, era)) is not UNLISTED:
+        context.evidence.cite(about.id)
+        return value
     for found in in_folder("findings"):
         for fix in found.front.get("fixes") or ():
             if render.by_era(fix.get("key"), era) == key and (default := render.by_era(fix.get("default"), era)) is not None:

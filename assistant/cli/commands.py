@@ -183,6 +183,26 @@ def search(
         print_found(found, language_of(lang))
 
 
+@app.command()
+@_guarded
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="The earlier run's log.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The later run's log.")],
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
+    """Two runs side by side: settings that differ, curves that part, and whether what was wrong is gone."""
+    from assistant.cli.compared import comparison_json, print_comparison
+    from assistant.diagnosis.compare import compare as side_by_side
+
+    language = language_of(lang)
+    found = side_by_side(load(a, language), load(b, language))
+    if as_json:
+        print_json(comparison_json(found, language))
+    else:
+        print_comparison(found, language)
+
+
 @app.command("eval")
 @_guarded
 def evaluate(

@@ -9,9 +9,24 @@ from rich.markdown import Markdown
 from rich.text import Text
 
 from assistant.cards import Card, pick
+from assistant.config_cards import keys as config_keys
+from assistant.config_cards import names as spelled
 from assistant.messages import Language, say
 
-SECTIONS = ("definition", "zero", "negative", "nan", "absent", "healthy", "lookalikes", "advice", "may_have_read")
+SECTIONS = (
+    "definition",
+    "zero",
+    "negative",
+    "nan",
+    "absent",
+    "healthy",
+    "lookalikes",
+    "advice",
+    "effect",
+    "safe",
+    "pitfalls",
+    "may_have_read",
+)
 
 
 def card_json(card: Card) -> dict[str, Any]:
@@ -38,6 +53,7 @@ def print_card(card: Card, language: Language, console: Console | None = None) -
     for row in front.get("ranges", ()):
         span = "–".join(str(row[k]) for k in ("low", "high") if k in row)
         console.print(Text.assemble((f"{say('cli.ranges', language)} {span} ({row.get('basis', '')}): ", "bold"), pick(row, language)))
+    _rows(console, say("cli.defaults", language), [_defaults(card, key) for key in (config_keys(card) if card.folder == "config" else ())])
     _rows(console, say("cli.thresholds", language), [_threshold(k, v) for k, v in (front.get("thresholds") or {}).items()])
     _rows(console, say("cli.causes", language), [pick(row, language) for row in front.get("causes", ())])
     _rows(console, say("cli.fixes", language), [_fix(row, language) for row in front.get("fixes", ())])
@@ -53,6 +69,15 @@ def _rows(console: Console, label: str, rows: list[str]) -> None:
         console.print(Text(label, style="bold"))
         for row in rows:
             console.print(Text("  · " + row))
+
+
+def _defaults(card: Card, key: str) -> str:
+    """A setting's default by version, and its older spellings."""
+    value = card.front.get("default")
+    value = value if "key" in card.front else (value or {}).get(key)
+    listed = [f"{one} ({when})" for when, one in value.items()] if isinstance(value, dict) else [str(value)]
+    older = [f"{name} ({when})" for when, name in spelled(card, key).items()]
+    return f"{key} = {', '.join(listed)}" + (f" · {', '.join(older)}" if older else "")
 
 
 def _threshold(name: str, row: Any) -> str:

@@ -12,6 +12,7 @@ from assistant.cli.sparkline import sparkline
 from assistant.diagnosis import RunView, render
 from assistant.diagnosis.facts import shown
 from assistant.diagnosis.finding import Diagnosis, Finding
+from assistant.diagnosis.story import story, told
 from assistant.messages import Language, say
 from assistant.run import Run
 
@@ -42,7 +43,10 @@ def note(diagnosis: Diagnosis, language: Language, *, full: bool = False) -> Ren
     ``full`` writes every finding out.
     """
     view = RunView(diagnosis.run)
-    parts: list[RenderableType] = [Text(header(diagnosis.run, language), style="dim"), verdict(diagnosis, language), ""]
+    parts: list[RenderableType] = [Text(header(diagnosis.run, language), style="dim"), verdict(diagnosis, language)]
+    if found := story(diagnosis):
+        parts.append(Text(told(found, language)))
+    parts.append("")
     faults = list(diagnosis.faults)
     for number, finding in enumerate(faults):
         if number == 0 or full:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from assistant.diagnosis.facts import number
 from assistant.diagnosis.naming import resolve
-from assistant.diagnosis.render import log_json, metric_title
+from assistant.diagnosis.render import algorithm_evidence, era_evidence, log_json, metric_title
 from assistant.messages import Language, has, say
 from assistant.run import Run, Series, json_value
 
@@ -33,7 +33,7 @@ def parse_json(run: Run, language: Language, *, records: bool = False) -> dict[s
         "events": [{"kind": e.kind, "line": e.line, "text": e.text, "step": e.step, "fatal": e.fatal} for e in run.events],
         "unread_lines": run.unread_lines,
         "notes": [note_text(n.kind, n.line, n.data, language) for n in run.notes],
-        "why": why(run),
+        "why": why(run, language),
     }
     if records:
         out["records"] = list(run.records())
@@ -52,9 +52,9 @@ def _summary(series: Series) -> dict[str, Any]:
     }
 
 
-def why(run: Run) -> str:
+def why(run: Run, language: Language) -> str:
     """On what the framework, version and algorithm rest."""
-    parts = [*run.era_evidence, run.algorithm_evidence]
+    parts = [*era_evidence(run, language), algorithm_evidence(run, language)]
     return "; ".join(part for part in parts if part)
 
 
@@ -69,7 +69,7 @@ def print_parse(run: Run, language: Language, *, records: bool = False, console:
 
     console = console or Console(highlight=False)
     _label(console, say("cli.parse_read", language), header(run, language))
-    if reason := why(run):
+    if reason := why(run, language):
         _label(console, say("cli.parse_why", language), reason)
     counted = say("cli.parse_records", language, records=run.n_records, rows=run.n_rows, metrics=len(run.columns))
     _label(console, say("cli.parse_metrics", language), counted)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -32,12 +35,20 @@ def print_scores(scores: Scores, console: Console | None = None) -> None:
     totals = scores.totals()
     calm = totals["n_quiet"] - totals["quiet_disturbed"]
     parts = [
-        f"{totals['n']} cases: hit@1 {totals['hit_at_1']:.2f} ± {totals['hit_at_1_stderr']:.2f}, hit@3 {totals['hit_at_3']:.2f}",
+        f"{totals['n']} cases: hit@1 {_share(totals, 'hit_at_1')}, hit@3 {_share(totals, 'hit_at_3')}",
         f"with a fault {scores.rate('hit_at_1', quiet=False):.2f}, quiet {calm} of {totals['n_quiet']} undisturbed",
         f"{totals['false_alarms']} false alarms, {totals['forbidden']} forbidden findings",
+        f"info explained {_share(totals, 'info_explained')} of {totals['n_expected_info']}",
+        f"onset right {_share(totals, 'onset_right')} of {totals['n_onset']}",
+        f"abstention {_share(totals, 'abstention')} of {totals['n_unanswerable']}",
         f"read as labelled {totals['parsed']} of {totals['parse_checked']}; {totals['seconds']:.1f} s",
     ]
     console.print("; ".join(parts))
+
+
+def _share(totals: Mapping[str, Any], name: str) -> str:
+    """``0.94 ± 0.04``, or a dash without cases."""
+    return "–" if totals[name] is None else f"{totals[name]:.2f} ± {totals[f'{name}_stderr']:.2f}"
 
 
 def _mark(value: bool) -> Text:

@@ -1,7 +1,8 @@
 """Which finding to act on first: causes before what follows from them, then severity, then onset.
 
-That one finding can follow from another is knowledge (``follows_from`` in its card); that it does in this run also needs
-the cause to be there no later than the effect.
+That one finding can follow from another is knowledge (``follows_from`` in its card, a graph without cycles); that it does
+in this run also needs the cause to be there no later than the effect. A crash stays first all the same: nothing trains until it
+is out of the way, and the story (`assistant.diagnosis.story`) says what led to it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
     done: list[Finding] = []
     while waiting:
         pending = {finding.id for finding in waiting}
-        ready = next((f for f in waiting if not pending.intersection(f.follows)), waiting[0])
+        ready = next((f for f in waiting if stops(f) or not pending.intersection(f.follows)), waiting[0])
         waiting.remove(ready)
         done.append(ready)
     return done
@@ -39,7 +40,15 @@ def _causes(finding: Finding, present: Sequence[Finding]) -> tuple[str, ...]:
     return tuple(other.id for other in present if other.id in known and other.severity != "info" and _before(other, finding))
 
 
+def stops(finding: Finding) -> bool:
+    """Whether the finding is the end of the run: a crash or a hang."""
+    return finding.id.startswith("crash-") or finding.id == "hang"
+
+
 def _before(cause: Finding, effect: Finding) -> bool:
+    """The cause sets in no later than the effect; what ended a run was still there when it ended."""
     if cause.first_step is None or effect.first_step is None:
         return True
+    if stops(effect) and cause.last_step is not None and cause.last_step < effect.first_step - max(SLACK, effect.first_step // 10):
+        return False
     return cause.first_step <= effect.first_step + SLACK

@@ -10,7 +10,7 @@ from assistant.diagnosis.finding import Diagnosis, Finding
 from assistant.diagnosis.settings import settings
 from assistant.diagnosis.view import era_matches
 from assistant.messages import Language, has, say
-from assistant.run import Run, json_value
+from assistant.run import Note, Run, json_value
 
 
 def title(finding: Finding, language: Language = "en") -> str:
@@ -112,6 +112,22 @@ def metric_title(canonical: str, language: Language = "en") -> str:
     return card(found).title(language) if found else canonical
 
 
+def era_evidence(run: Run, language: Language = "en") -> list[str]:
+    """On what the version rests, a sentence a clue."""
+    spans = (say(f"logs.span.{clue.data['span']}", language, **clue.data) for clue in run.era_evidence)
+    return [f"{_clue(clue, language)}: {span}" for clue, span in zip(run.era_evidence, spans, strict=True)]
+
+
+def algorithm_evidence(run: Run, language: Language = "en") -> str:
+    """On what the advantage estimator rests; "" when it is not known."""
+    return _clue(run.algorithm_evidence, language) if run.algorithm_evidence else ""
+
+
+def _clue(clue: Note, language: Language) -> str:
+    where = f" ({say('diagnosis.line', language, line=clue.line)})" if clue.line else ""
+    return say(f"logs.{clue.kind}", language, **clue.data) + where
+
+
 def log_json(run: Run) -> dict[str, Any]:
     """The ``log`` object of the contract."""
     return {
@@ -151,9 +167,12 @@ def finding_json(finding: Finding, run: Run, language: Language = "en") -> dict[
 
 def diagnosis_json(diagnosis: Diagnosis, language: Language = "en") -> dict[str, Any]:
     """The object that ``runwhy diagnose --json`` prints."""
+    from assistant.diagnosis.story import story, story_json
+
     return {
         "log": log_json(diagnosis.run),
         "findings": [finding_json(f, diagnosis.run, language) for f in diagnosis.findings],
+        "story": story_json(story(diagnosis)),
         "fine": list(diagnosis.fine),
         "unknown": [{"finding": u.finding, "needs": needs(u.needs, language)} for u in diagnosis.unknown],
     }

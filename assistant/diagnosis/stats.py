@@ -210,4 +210,3 @@ def correlation(a: FloatArray, b: FloatArray) -> float:
     if not x.std() or not y.std():
         return float("nan")
     return float(np.corrcoef(x, y)[0, 1])
-

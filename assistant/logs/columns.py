@@ -76,6 +76,7 @@ class Table:
         self.steps: array[int] = array("q")
         self.lines: array[int] = array("q")
         self.layout_of_row: array[int] = array("l")
+        self._joined: array[int] = array("q")
         self._layout_ids: dict[tuple[str, ...], int] = {}
         self._growing: dict[str, _Growing] = {}
         self._chunks: list[_Chunk] = []
@@ -93,13 +94,25 @@ class Table:
         return layout
 
     def add(
-        self, step: int, line: int, layout: Layout, values: Sequence[float], styles: bytes, texts: Mapping[int, str] | None = None
+        self,
+        step: int,
+        line: int,
+        layout: Layout,
+        values: Sequence[float],
+        styles: bytes,
+        texts: Mapping[int, str] | None = None,
+        same_record: bool = False,
     ) -> None:
-        """One row: ``values`` and ``styles`` in the order of ``layout.keys``; ``texts`` by position in it."""
+        """One row: ``values`` and ``styles`` in the order of ``layout.keys``; ``texts`` by position in it.
+
+        ``same_record``: the row goes on with the record of the row before, whatever the step (a block without a step).
+        """
         if not layout.n:
             for key in layout.keys:  # columns stand in the order in which the log names them
                 self._column(key)
         row = len(self.steps)
+        if same_record and row:
+            self._joined.append(row)
         self.steps.append(step)
         self.lines.append(line)
         self.layout_of_row.append(self._layout_ids[layout.keys])
@@ -153,7 +166,7 @@ class Table:
         return {
             "row_steps": steps,
             "row_lines": lines,
-            "row_records": records(steps),
+            "row_records": records(steps, np.array(self._joined, np.int64)),
             "columns": columns,
             "segments": segments(steps, lines, layout_of_row, [set(keys) for keys in self.layouts]),
         }
@@ -202,12 +215,15 @@ class Table:
                     chunk.styles = np.where(chunk.styles == Style.FIXED3, np.uint8(Style.REPR), chunk.styles)
 
 
-def records(steps: IntArray) -> IntArray:
-    """Record number of each row: rows that print one step one after another are one record; rows without a step never are."""
+def records(steps: IntArray, joined: IntArray | None = None) -> IntArray:
+    """Record number of each row: rows that print one step one after another are one record, rows without a step never are,
+    except for the rows ``joined`` to the one before."""
     if not len(steps):
         return np.zeros(0, np.int64)
     new = np.ones(len(steps), np.int64)
     new[1:] = (steps[1:] != steps[:-1]) | (steps[1:] == NO_STEP)
+    if joined is not None:
+        new[joined] = 0
     return np.cumsum(new) - 1
 
 

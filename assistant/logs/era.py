@@ -12,29 +12,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assistant.run import Event, Run, Style
+from assistant.run import Event, Note, Run, Style
 
 VERSIONS = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9")
 
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """What was seen, and the first and last version that fit it (indices into `VERSIONS`)."""
+    """What was seen (a key ``logs.clue.<seen>`` of the catalogue, with the name it is about), and the first and last version
+    that fit it (indices into `VERSIONS`)."""
 
     low: int
     high: int
     seen: str
+    name: str = ""
 
-    def sentence(self) -> str:
+    def note(self) -> Note:
         if self.low == self.high:
-            span = f"only {VERSIONS[self.low]}"
+            span = "only"
         elif self.high == len(VERSIONS) - 1:
-            span = f"{VERSIONS[self.low]} or later"
-        elif self.low == 0:
-            span = f"{VERSIONS[self.high]} or earlier"
+            span = "later"
         else:
-            span = f"{VERSIONS[self.low]} to {VERSIONS[self.high]}"
-        return f"{self.seen}: {span}"
+            span = "earlier" if self.low == 0 else "between"
+        return Note(f"clue.{self.seen}", data={"name": self.name, "span": span, "low": VERSIONS[self.low], "high": VERSIONS[self.high]})
 
 
 # Names that were printed together count as one clue: (names or, with "/" at the end, beginnings of names; first; last version).
@@ -83,20 +83,20 @@ _SETTINGS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def verl_era(run: Run, processes: Iterable[str]) -> tuple[str, list[str]]:
+def verl_era(run: Run, processes: Iterable[str]) -> tuple[str, list[Note]]:
     """(version such as "0.6", or "unknown"; the clues for it)."""
     clues = [*_by_names(run.columns), *_by_numbers(run), *_by_absence(run.columns)]
     for process in set(processes):
         if process in _PROCESSES:
-            clues.append(_clue(*_PROCESSES[process], f"the driver's process is called {process}"))
+            clues.append(_clue(*_PROCESSES[process], "process", process))
     for key, first, last in _SETTINGS:
         if key in run.config:
-            clues.append(_clue(first, last, f"the setting {key} exists"))
+            clues.append(_clue(first, last, "setting", key))
     return decide(clues)
 
 
-def _clue(first: str, last: str, seen: str) -> Clue:
-    return Clue(VERSIONS.index(first), VERSIONS.index(last), seen)
+def _clue(first: str, last: str, seen: str, name: str = "") -> Clue:
+    return Clue(VERSIONS.index(first), VERSIONS.index(last), seen, name)
 
 
 def _by_names(names: Mapping[str, object]) -> Iterable[Clue]:
@@ -107,7 +107,7 @@ def _by_names(names: Mapping[str, object]) -> Iterable[Clue]:
             else:
                 name = pattern if pattern in names else None
             if name:
-                yield _clue(first, last, f"{name} is printed")
+                yield _clue(first, last, "printed", name)
                 break
 
 
@@ -119,30 +119,30 @@ def _by_numbers(run: Run) -> Iterable[Clue]:
             counts[style] += int(np.count_nonzero(column.styles == style))
     in_full = counts[Style.REPR] + counts[Style.NUMPY]
     if counts[Style.FIXED3] >= 3 and counts[Style.FIXED3] > 5 * in_full:
-        yield _clue("0.1", "0.4", "numbers have three decimals")
+        yield _clue("0.1", "0.4", "three-decimals")
     elif in_full >= 3 and in_full > 5 * counts[Style.FIXED3]:
-        yield _clue("0.5", "0.9", "numbers are printed in full")
+        yield _clue("0.5", "0.9", "in-full")
 
 
 def _by_absence(names: Mapping[str, object]) -> Iterable[Clue]:
     """Names that a line with these others would also hold in some versions."""
     if "actor/entropy_loss" in names and "actor/entropy" not in names:
-        yield _clue("0.1", "0.4", "actor/entropy_loss is printed and actor/entropy is not")
+        yield _clue("0.1", "0.4", "entropy-loss-only")
     if "timing_per_token/gen" in names:
-        yield _clue("0.1", "0.1", "timing_per_token is printed without its unit")
+        yield _clue("0.1", "0.1", "per-token-without-unit")
     new = any(name.startswith(("actor/perf/", "critic/perf/", "training/off_policy/")) or name == "actor/loss" for name in names)
     if "actor/entropy" in names and "perf/mfu/actor_infer" not in names and not new:
-        yield _clue("0.4", "0.6", "actor/entropy is printed without perf/mfu/actor_infer")
+        yield _clue("0.4", "0.6", "without", "perf/mfu/actor_infer")
     if "critic/vf_loss" in names and "critic/values/mean" in names and "critic/vf_explained_var" not in names:
-        yield _clue("0.1", "0.1", "critic/vf_loss is printed without critic/vf_explained_var")
+        yield _clue("0.1", "0.1", "without", "critic/vf_explained_var")
     complete = "timing_s/step" in names and "response_length/mean" in names
     if complete and "training/global_step" in names and "response/aborted_ratio" not in names and not new:
-        yield _clue("0.4", "0.5", "response/aborted_ratio is not printed")
+        yield _clue("0.4", "0.5", "without", "response/aborted_ratio")
     if complete and "training/global_step" not in names and not new:
-        yield _clue("0.1", "0.4", "training/global_step is not printed")
+        yield _clue("0.1", "0.4", "without", "training/global_step")
 
 
-def decide(clues: Iterable[Clue]) -> tuple[str, list[str]]:
+def decide(clues: Iterable[Clue]) -> tuple[str, list[Note]]:
     """The version that contradicts the fewest clues, when there is only one; and the clues that set its bounds."""
     clues = list(clues)
     against = [sum(not clue.low <= version <= clue.high for clue in clues) for version in range(len(VERSIONS))]
@@ -152,18 +152,18 @@ def decide(clues: Iterable[Clue]) -> tuple[str, list[str]]:
     fitting = [clue for clue in clues if clue.low <= best[0] and best[-1] <= clue.high]
     lowest = max(fitting, key=lambda clue: clue.low, default=None)
     highest = min(fitting, key=lambda clue: clue.high, default=None)
-    evidence = list(dict.fromkeys(clue.sentence() for clue in (lowest, highest) if clue is not None))
-    return (VERSIONS[best[0]] if len(best) == 1 else "unknown"), evidence
+    bounds = dict.fromkeys(clue for clue in (lowest, highest) if clue is not None)
+    return (VERSIONS[best[0]] if len(best) == 1 else "unknown"), [clue.note() for clue in bounds]
 
 
-def sft_era(run: Run) -> tuple[str, list[str]]:
+def sft_era(run: Run) -> tuple[str, list[Note]]:
     """verl's supervised trainer prints few names; its timer came with 0.6 and is gone with the trainer of 0.8."""
     names = run.columns
     if "train/time(s)" in names:
-        return "0.6", ["train/time(s) is printed: 0.6 to 0.7"]
+        return "0.6", [_clue("0.6", "0.7", "printed", "train/time(s)").note()]
     if "train/lr(1e-3)" in names:
         era, evidence = decide(_by_numbers(run))
-        return era, evidence or ["train/lr(1e-3) is printed without train/time(s): 0.5 or earlier"]
+        return era, evidence or [_clue("0.1", "0.5", "without", "train/time(s)").note()]
     return "unknown", []
 
 

@@ -184,6 +184,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "only_low": ("No serious problem; worth a look: {title}{since}.", "没有严重问题；值得留意：{title}{since}。"),
     "problem_one": ("One problem: {title}{since}.", "有一个问题：{title}{since}。"),
     "problems": ("{n} problems; first: {title}{since}.", "共 {n} 个问题，先处理：{title}{since}。"),
+    "story": ("**What led to what.** {chain}.", "**来龙去脉：**{chain}。"),
     "then": ("**Then.** {titles}.", "**其次：**{titles}。"),
     "looks_odd": ("**Odd but normal.** {titles}.", "**看着奇怪但正常：**{titles}。"),
     "cannot_tell": (

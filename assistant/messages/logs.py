@@ -1,6 +1,27 @@
-"""Sentences about reading a log: what was noticed (``note.<kind>``), what could not be opened (``unreadable.<kind>``)."""
+"""Sentences about reading a log: on what version and algorithm rest (``clue.<what>``), what was noticed (``note.<kind>``), what could not be opened (``unreadable.<kind>``)."""
 
 TEXT: dict[str, tuple[str, str]] = {
+    "clue.printed": ("{name} is printed", "打印了 {name}"),
+    "clue.without": ("{name} is not printed", "没有打印 {name}"),
+    "clue.process": ("the driver's process is called {name}", "主进程名为 {name}"),
+    "clue.setting": ("the setting {name} exists", "存在配置项 {name}"),
+    "clue.three-decimals": ("numbers have three decimals", "数字保留三位小数"),
+    "clue.in-full": ("numbers are printed in full", "数字完整打印"),
+    "clue.entropy-loss-only": (
+        "actor/entropy_loss is printed and actor/entropy is not",
+        "打印了 actor/entropy_loss，而没有 actor/entropy",
+    ),
+    "clue.per-token-without-unit": ("timing_per_token is printed without its unit", "timing_per_token 的键名不带单位"),
+    "clue.configured": ("{name} is {value}", "{name} 为 {value}"),
+    "clue.critic": ("{name} is printed: there is a critic", "打印了 {name}：有 critic"),
+    "clue.returns-are-advantages": (
+        "no critic metrics, and critic/returns equals critic/advantages, as in group-relative estimators",
+        "没有 critic 指标，且 critic/returns 与 critic/advantages 相同，与组内相对的估计方法一致",
+    ),
+    "span.only": ("only {low}", "仅 {low}"),
+    "span.later": ("{low} or later", "{low} 及以后"),
+    "span.earlier": ("{high} or earlier", "{high} 及以前"),
+    "span.between": ("{low} to {high}", "{low} 到 {high}"),
     "note.empty": (
         "There is no text in this input; paste the console output of the training run, or give its file.",
         "输入是空的；请粘贴训练的控制台输出，或指定日志文件。",

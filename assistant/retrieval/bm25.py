@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assistant.retrieval.tokens import BACKGROUND
+
 WEIGHTS: Mapping[str, float] = {"names": 3.0, "title": 3.0, "ask": 3.0, "short": 2.0, "text": 1.0}
 K1 = 1.2
 B = 0.5
@@ -59,5 +61,5 @@ def build(documents: Sequence[Mapping[str, Sequence[str]]]) -> Lexical:
 
 
 def _share(word: str) -> float:
-    """A single Chinese character says less than a pair."""
-    return 0.4 if len(word) == 1 and word >= "\u3400" else 1.0
+    """A single Chinese character says less than a pair, a word of the background less than one of the matter."""
+    return 0.4 if (len(word) == 1 and word >= "\u3400") or word in BACKGROUND else 1.0

@@ -101,8 +101,8 @@ def fix_keys(fix: Mapping[str, Any]) -> list[str]:
 
 
 def elsewhere(card: Card) -> list[str]:
-    """What other frameworks call the metrics of the card."""
-    return texts(card.front.get("elsewhere"))
+    """What other frameworks call the metrics of the card, and examples of keys that are known by their shape."""
+    return [*texts(card.front.get("elsewhere")), *texts(card.front.get("examples"))]
 
 
 def _aliases(card: Card) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 from assistant.cards import Card, cards
 from assistant.diagnosis.naming import metric_card, validation_key
-from assistant.lexicon import Lexicon, Mention, Target, base, find, normal, setting_keys, unknown_keys
+from assistant.lexicon import Lexicon, Mention, Target, base, find, normal, setting_keys, tokenize, unknown_keys
 from assistant.logs.fragments import automaton, meanings
 from assistant.retrieval.documents import elsewhere, fix_keys
+from assistant.retrieval.tokens import BACKGROUND, stands_for
 from assistant.spelling import Correction, corrections
 from assistant.symptoms import symptoms
 
@@ -19,6 +21,10 @@ _QUOTED = 4.5
 _VALIDATION = 4.0
 _FIXES_SETTING = 0.8
 _ELSEWHERE = 3.0
+_BACKGROUND = 0.2
+_ABBREVIATED = 0.6
+_SHORT = 24
+_MEANING = re.compile(r"what (?:is|are|does)|meaning|explain|differ|\bvs\b|versus|compare|是什么|什么意思|区别|不同|对比|原理|介绍")
 
 
 @dataclass(slots=True)
@@ -50,8 +56,14 @@ def named(question: str, run_lexicon: Lexicon | None = None) -> Named:
     for correction in found.corrections:
         for target in correction.targets:
             _add(found, target, target.weight)
+    meaning = bool(_MEANING.search(lowered)) or len(lowered) < _SHORT
     for mention in mentions:
-        _add_mention(found, mention)
+        written = lowered[mention.first_char : mention.last_char]
+        _add_mention(found, mention, _BACKGROUND if written in BACKGROUND and not meaning else 1.0)
+    for token, start, end in tokenize(question):
+        if (full := stands_for(token)) and not any(m.first_char <= start and end <= m.last_char for m in mentions):
+            for mention in find(full, [base()]):
+                _add_mention(found, mention, _ABBREVIATED)
     for name in symptoms(question):
         found.add(f"findings/{name}", _DESCRIBED)
     for card in quoted(question):
@@ -70,12 +82,12 @@ def quoted(text: str) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-def _add_mention(found: Named, mention: Mention) -> None:
+def _add_mention(found: Named, mention: Mention, share: float) -> None:
     best = mention.targets[0].weight
     words = mention.end - mention.start
     for target in mention.targets:
         if target.weight >= best - 1.0:
-            _add(found, target, target.weight + min(words, 4) * 0.1)
+            _add(found, target, (target.weight + min(words, 4) * 0.1) * share)
 
 
 def _add(found: Named, target: Target, weight: float) -> None:

@@ -16,6 +16,8 @@ def find_card(name: str) -> tuple[Card | None, list[str]]:
     """The card that ``name`` means (a printed key, canonical id, alias, setting, finding or card id), else names close to it."""
     names = _names()
     wanted = name.strip().lower()
+    if not wanted:
+        return None, []
     if wanted in names:
         return cards()[names[wanted]], []
     if validation_key(name) is not None and "metrics/validation" in cards():

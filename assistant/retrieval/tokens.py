@@ -24,6 +24,12 @@ _CHINESE_STOP = """
 什么 为什 怎么 这个 那个 是不 不是 可以 我的 训练 模型
 """
 _STOP = frozenset((_ENGLISH_STOP + _CHINESE_STOP).split())
+_BACKGROUND = """
+grpo ppo verl trl dapo gspo rloo gae dpo sft vllm sglang fsdp megatron ray qwen llama gsm8k gpu gpus a100 h100 4090
+"""
+BACKGROUND = frozenset(_BACKGROUND.split())
+"""Words that mostly say where something happens, not what: they decide little unless the question asks for their meaning."""
+
 _SYNONYMS: Mapping[str, str] = {
     "tput": "throughput",
     "tps": "throughput tokens per second",
@@ -72,6 +78,11 @@ def tokens(text: str) -> list[str]:
 def meant(words: Sequence[str]) -> list[str]:
     """Further tokens that the abbreviations among ``words`` stand for."""
     return [token for word in words if word in _STEMMED for token in tokens(_STEMMED[word]) if token not in words]
+
+
+def stands_for(word: str) -> str:
+    """What an abbreviation stands for; "" for any other word."""
+    return _SYNONYMS.get(word, "")
 
 
 def stem(word: str) -> str:

@@ -95,9 +95,9 @@ def recognised(run: Run, language: Language) -> str:
     """Why this version and estimator, the reader's notes, and lines that were not read."""
     parts = []
     if run.era_evidence:
-        parts.append(f"<p><b>{escape(say('web.why_version', language))}</b> {escape('; '.join(run.era_evidence))}</p>")
+        parts.append(f"<p><b>{escape(say('web.why_version', language))}</b> {escape('; '.join(render.era_evidence(run, language)))}</p>")
     if run.algorithm_evidence:
-        parts.append(f"<p><b>{escape(say('web.why_algorithm', language))}</b> {escape(run.algorithm_evidence)}</p>")
+        parts.append(f"<p><b>{escape(say('web.why_algorithm', language))}</b> {escape(render.algorithm_evidence(run, language))}</p>")
     if noticed := notes(run, language):
         items = "".join(f"<li>{escape(note)}</li>" for note in noticed)
         parts.append(f"<p><b>{escape(say('web.notes', language))}</b></p><ul>{items}</ul>")

@@ -44,7 +44,7 @@ def test_the_log_alone_is_diagnosed(log: str) -> None:
 
 def test_diagnose_json_is_the_contract(log: str) -> None:
     out = json.loads(runwhy("diagnose", log, "--json").stdout)
-    assert set(out) == {"log", "findings", "fine", "unknown"}
+    assert set(out) == {"log", "findings", "story", "fine", "unknown"}
     assert out["log"]["framework"] == "verl"
     assert (out["log"]["first_step"], out["log"]["last_step"], out["log"]["n_steps"]) == (1, 40, 40)
     finding = out["findings"][0]

@@ -157,9 +157,7 @@ def _rewards(metrics: Metrics, s: Setup, batches: list[Batch]) -> None:
     for name, of in (("score", "rewards"), ("rewards", "rewards"), ("advantages", "advantages"), ("returns", "advantages")):
         values = [getattr(b, of if s.group > 1 or name != "returns" else "rewards") for b in batches]
         if name in ("advantages", "returns"):  # over tokens: longer answers weigh more
-            metrics[f"critic/{name}/mean"] = [
-                float(np.average(v.ravel(), weights=b.lengths)) for v, b in zip(values, batches, strict=True)
-            ]
+            metrics[f"critic/{name}/mean"] = [float(np.average(v.ravel(), weights=b.lengths)) for v, b in zip(values, batches, strict=True)]
         else:
             metrics[f"critic/{name}/mean"] = [float(v.mean()) for v in values]
         metrics[f"critic/{name}/max"] = [float(v.max()) for v in values]
@@ -208,7 +206,9 @@ def _times(metrics: Metrics, s: Setup, batches: list[Batch], rng: np.random.Gene
     else:
         parts["values"], parts["update_critic"] = 0.1 * tokens / rate * jitter(), 0.4 * tokens / rate * jitter()
     step = np.sum(list(parts.values()), axis=0) + 0.3
-    testing: list[float | None] = [float(0.04 * s.validate_every * step.mean() * rng.normal(1, 0.05)) if _validates(s, i) else None for i in range(n)]
+    testing: list[float | None] = [
+        float(0.04 * s.validate_every * step.mean() * rng.normal(1, 0.05)) if _validates(s, i) else None for i in range(n)
+    ]
     if s.era < "0.6":  # validation is inside the step there
         step = step + np.array([t or 0.0 for t in testing])
     for name, values in parts.items():

@@ -68,7 +68,7 @@ def test_a_fault_that_sets_in_is_found_soon_and_kept() -> None:
     }
     runs = (run_of({name: values[:k] for name, values in metrics.items()}, era="0.6") for k in range(10, n + 1, 10))
     seen, onsets, _ = replayed(runs)
-    assert seen["truncation"] == list(range(10, 20))  # first reported with step 110, ten steps after it began
+    assert seen["truncation"] == list(range(11, 20))  # first reported with step 120, twenty steps after it began
     assert max(onsets["truncation"]) - min(onsets["truncation"]) <= 5
     assert not flickers(seen["reward-collapse"])
     assert 120 <= min(onsets["reward-collapse"]) <= max(onsets["reward-collapse"]) <= 165

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.diagnosis.render import era_evidence
 from assistant.logs import read_text
 from assistant.logs.era import VERSIONS, Clue, decide
 from assistant.run import Run
@@ -67,7 +68,12 @@ def test_each_version_by_its_line(line: str, version: str) -> None:
 def test_a_short_paste_that_fits_several_versions_is_unknown() -> None:
     found, run = era("step:60 - actor/entropy:0.347299 - actor/pg_loss:0.00071 - perf/mfu/actor:0.3907 - actor/lr:1e-06 - a/b:0.12345")
     assert found == "unknown"
-    assert [sentence.rpartition(": ")[2] for sentence in run.era_evidence] == ["0.5 or later", "0.4 to 0.6"]
+    assert [(clue.data["span"], clue.data["low"], clue.data["high"]) for clue in run.era_evidence] == [
+        ("later", "0.5", "0.9"),
+        ("between", "0.4", "0.6"),
+    ]
+    assert [text.rpartition(": ")[2] for text in era_evidence(run)] == ["0.5 or later", "0.4 to 0.6"]
+    assert [text.rpartition(": ")[2] for text in era_evidence(run, "zh")] == ["0.5 及以后", "0.4 到 0.6"]
 
 
 def test_one_old_name_kept_by_a_fork_does_not_decide() -> None:

@@ -10,7 +10,7 @@ import pytest
 from assistant import cards
 from assistant.diagnosis import Diagnosis, Finding, RunView, Unknown, naming
 from assistant.diagnosis.facts import printed
-from assistant.run import Run, SourceLine
+from assistant.run import Note, Run, SourceLine
 from tests.builders import run_of
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
@@ -75,7 +75,7 @@ def run() -> Run:
         config={"some.key": 0.1},
         total_steps=100,
     )
-    made.era_evidence = ("because of a key",)
+    made.era_evidence = (Note("clue.printed", data={"name": "a/key", "span": "only", "low": "0.6", "high": "0.6"}),)
     return made
 
 
@@ -99,7 +99,9 @@ def sick() -> Diagnosis:
 def hostile() -> Diagnosis:
     """A log that tries to put markup into every place that shows its text."""
     made = run_of({f"actor/{HOSTILE}": [float(i) for i in range(20)]}, config={HOSTILE: HOSTILE}, algorithm=HOSTILE, framework=HOSTILE)
-    made.era, made.era_evidence, made.algorithm_evidence = HOSTILE, (HOSTILE,), HOSTILE
+    made.era = HOSTILE
+    made.era_evidence = (Note("clue.printed", data={"name": HOSTILE, "span": "only", "low": "0.6", "high": "0.6"}),)
+    made.algorithm_evidence = Note("clue.configured", data={"name": "algorithm.adv_estimator", "value": HOSTILE})
     made.unread_lines, made.unread_samples = 3, [(7, HOSTILE)]
     series = made.series(f"actor/{HOSTILE}")
     assert series is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import json
@@ -36,6 +37,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.fixture(autouse=True, scope="module")
 def collected_last() -> Iterator[None]:
     yield
+    asyncio.set_event_loop(None)  # lets go of the loop that Gradio made this thread's own
     gc.collect()
 
 

@@ -106,5 +106,5 @@ def test_samples_are_short_and_readable(key: str) -> None:
 def test_the_samples_show_what_they_are_named_for() -> None:
     found = {key: [f.id for f in paste(sample_text(key)).diagnosis.faults] for key in SAMPLES}
     assert found["collapse"][0] == "entropy-collapse"
-    assert found["crash"][0] == "crash-gpu-oom"
+    assert "crash-gpu-oom" in found["crash"]
     assert found["healthy"] == []

@@ -180,14 +180,14 @@ def _harm(view: RunView, since: int, t: Thresholds) -> tuple[str, list[Point], d
             continue
         level = rolling_median(kept.values, 3)[2:]
         noise = max(float(np.median(np.abs(np.diff(kept.values)))), t.validation_fall / 3)
-        best = fallen(level, 3.0, noise, 3, t.score_fall)
-        if best is not None and int(kept.steps[-1]) > since:
+        lost = fallen(level, 3.0, noise, 3, t.score_fall)
+        if lost is not None and int(kept.steps[-1]) > since:
             return (
                 "validation_falls",
-                [kept.point(best + 2), kept.point(-1)],
+                [kept.point(lost + 2), kept.point(-1)],
                 {
-                    "val_best": derived(float(level[best]), f"best running median of 3 of {kept.name}", metric=kept.name),
-                    "val_step": step_fact(kept, best + 2),
+                    "val_best": derived(float(level[lost]), f"best running median of 3 of {kept.name}", metric=kept.name),
+                    "val_step": step_fact(kept, lost + 2),
                     "val_now": derived(float(level[-1]), f"median of the last 3 of {kept.name}", metric=kept.name),
                 },
             )

@@ -130,7 +130,7 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     long_enough = int(flat.steps[-1] - flat.steps[0]) >= t.least_steps and len(flat) >= max(t.least_points, t.least_share * len(score))
     if scale and scale.span > 0 and (median(flat.scaled) - scale.low) / scale.span > t.near_top:
         return None
-    if long_enough and trend(flat.scaled).rising:
+    if long_enough and trend(flat.scaled).z > t.rising:
         return None
     if not long_enough or now < level[start] - t.fallen * band or _validation_rises(view, int(flat.steps[0]), t.band * span):
         return None

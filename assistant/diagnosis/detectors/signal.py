@@ -197,11 +197,13 @@ def _likeliest_split(zero: Mask) -> tuple[int, float]:
     before = np.cumsum(zero)[splits - 1].astype(np.float64)
     total = float(zero.sum())
 
-    def likelihood(k: FloatArray | float, m: FloatArray | float) -> FloatArray:
-        p = np.clip(np.asarray(k, np.float64) / m, 1e-12, 1 - 1e-12)
-        return np.asarray(k * np.log(p) + (m - k) * np.log1p(-p), np.float64)
+    def likelihood(k: FloatArray, m: FloatArray) -> FloatArray:
+        p = np.clip(k / m, 1e-12, 1 - 1e-12)
+        likely: FloatArray = k * np.log(p) + (m - k) * np.log1p(-p)
+        return likely
 
-    gain = likelihood(before, splits) + likelihood(total - before, n - splits) - likelihood(total, n)
+    size = splits.astype(np.float64)
+    gain = likelihood(before, size) + likelihood(total - before, n - size) - likelihood(np.array([total]), np.array([float(n)]))
     best = int(np.argmax(gain))
     return int(splits[best]), float(np.sqrt(max(2 * gain[best], 0.0)))
 

@@ -1,0 +1,200 @@
+"""Sentences of a text and what they speak of: metrics, settings, findings, and which step a value belongs to."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from assistant.answers.evidence import Evidence
+from assistant.answers.numerals import Numeral
+from assistant.lexicon import MAX_QUESTION, base, find, of_run
+
+_SENTENCE_END = re.compile(r"[.!?](?=[\s*`\"')\]]|$)|[。！？；;]|\n+")
+_CLAUSE_END = re.compile(r"[,，、](?!\d)|[:：](?=\s)|\s(?:while|whereas|but|although|because|so|and then)\s|(?:但|而|同时|因为|所以|此时)")
+_STEP_WORD = r"(?:\bsteps?|\biterations?|\biters?|第|(?<![\w])@)"
+_STEP_BEFORE = re.compile(
+    rf"{_STEP_WORD}[\s`*=:#]*(?:\d[\d,]*\s?步?\s*(?:–|—|-|~|～|to|and|&|,|、|至|到|和|through|until|→|/)\s*(?:and\s*)?(?:steps?\s*|第\s?)?)*$", re.IGNORECASE
+)
+_STEP_AFTER = re.compile(
+    r"[\s`*]*(?:步)?[\s`*]*(?:\(|（|,|，|\[)?\s*(?:(?:at|in|on|by|from|around|near|since|after|until)\s+(?:around\s+|about\s+)?|在|@\s?)?(?:\b(?:steps?|iterations?|iters?)\s*[=:#]?\s*|第\s?|@\s?)[`*]*(\d[\d,]*)",
+    re.IGNORECASE,
+)
+_AT_STEP = re.compile(
+    r"(?:(?:\b(?:at|in|on|by|around|for)\s+(?:about\s+|around\s+)?|^[\s*`>-]*)(?:steps?|iterations?)\s*[`*]*(\d[\d,]*)[`*]*|(?:在|到|至|于|截至|^|[，,。；])[\s*`>-]*第\s?[`*]*(\d+)[`*]*\s?步)(?![\s`*]*(?:to|–|-|~|至|到|起|之后|以后|以来|开始|后))",
+    re.IGNORECASE,
+)
+_LINE_BEFORE = re.compile(r"(?:\blines?|第)\s*[`*]*(?:\d[\d,]*\s*(?:–|-|to|and|至|到)\s*)?$", re.IGNORECASE)
+_FROM = re.compile(r"(?:\bfrom|从|由|自)\s*(?:about\s+|around\s+|约|大约)?[`*~≈]*$", re.IGNORECASE)
+_OF = re.compile(r"^[\s`*%]*(?:nats?(?:/token)?|tokens?|seconds?|s)?[\s`*]*(?:for|of|in|on|as)\s+(?:the\s+)?[`*]*$", re.IGNORECASE)
+_OPEN = re.compile(r"^[\s`*]*[(（\[][`*\s]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """``keys`` are the printed keys that a metric's name can mean here; ``literal`` when the key itself is written."""
+
+    start: int
+    end: int
+    kind: str  # metric, setting, finding
+    names: tuple[str, ...]
+    keys: tuple[str, ...] = ()
+    literal: bool = False
+
+
+@dataclass
+class Sentence:
+    """``text[start:end]`` of the whole; ``mentions`` and positions are those of the whole text."""
+
+    whole: str
+    start: int
+    end: int
+    mentions: Sequence[Mention] = ()
+    numbers: list[Numeral] = field(default_factory=list)
+
+    @cached_property
+    def text(self) -> str:
+        return self.whole[self.start : self.end]
+
+    def clause(self, position: int) -> tuple[int, int]:
+        """Bounds of the clause around ``position``."""
+        start, end = self.start, self.end
+        for m in _CLAUSE_END.finditer(self.text):
+            if self.start + m.end() <= position:
+                start = self.start + m.end()
+            elif self.start + m.start() >= position:
+                end = self.start + m.start()
+                break
+        return start, end
+
+    def subject(self, numeral: Numeral, kinds: tuple[str, ...] = ("metric", "setting")) -> Mention | None:
+        """What a number is a value of: the thing named right after it ("0.03 for `actor/entropy`"), else last before it, else after."""
+        rows = [m for m in self.mentions if m.kind in kinds]
+        after = next((m for m in rows if m.start >= numeral.end), None)
+        if after is not None:
+            between = self.whole[numeral.end : after.start]
+            if _OF.match(between) or _OPEN.match(between):
+                return after
+        before = next((m for m in reversed(rows) if m.end <= numeral.start), None)
+        if before is None:
+            return after
+        return before
+
+    def step_of(self, numeral: Numeral) -> int | None:
+        """The step that a value is said to be of."""
+        if m := _STEP_AFTER.match(self.whole, numeral.end, min(self.end + 1, numeral.end + 60)):
+            following = self.whole[m.end() : m.end() + 4]
+            if not re.match(r"\s?(?:–|-|~|to\b|至|到)", following):
+                return int(m[1].replace(",", ""))
+            return None
+        if _FROM.search(self.whole[max(self.start, numeral.start - 16) : numeral.start]):
+            return None
+        start, _ = self.clause(numeral.start)
+        lead = self.whole[self.start : numeral.start]
+        found = None
+        for found in _AT_STEP.finditer(lead):
+            pass
+        if found is None:
+            return None
+        between = [n for n in self.numbers if self.start + found.end() <= n.start < numeral.start and not self.is_step(n)]
+        if between and not (len(between) == 1 and _FROM.search(self.whole[max(self.start, between[0].start - 16) : between[0].start])):
+            return None
+        crossed = re.search(r"[,，;]\s?(?:and|but|while|whereas|then|而|但|之后|随后)", lead[found.end() :])
+        return None if crossed else int((found[1] or found[2]).replace(",", ""))
+
+    def is_step(self, numeral: Numeral) -> bool:
+        if numeral.unit not in ("", "step") or numeral.value != numeral.value or numeral.value != int(numeral.value):
+            return False
+        lead = self.whole[max(self.start, numeral.start - 60) : numeral.start]
+        if not _STEP_BEFORE.search(lead):
+            return False
+        if lead.rstrip(" `*").endswith("第") or re.search(r"第[^，。,]*$", lead):
+            return bool(re.match(r"[\s`*]*(?:步|(?:–|—|-|~|～|至|到|和|、|,|/)\s*(?:第\s?)?\d[\d,]*(?:\s*[–、,至到和-]\s*\d+)*\s*步)", self.whole[numeral.end : numeral.end + 40]))
+        return True
+
+    def is_line(self, numeral: Numeral) -> bool:
+        lead = self.whole[max(self.start, numeral.start - 30) : numeral.start]
+        if not _LINE_BEFORE.search(lead):
+            return False
+        return "line" in lead.lower() or bool(re.match(r"[\s`*]*行|\s*(?:–|-|至|到)\s*\d+\s*行", self.whole[numeral.end : numeral.end + 12]))
+
+
+def same_length(text: str) -> str:
+    """``text`` with compatibility forms folded, every character at its place."""
+    out = []
+    for char in text:
+        folded = unicodedata.normalize("NFKC", char)
+        out.append(folded if len(folded) == 1 and len(folded.casefold()) == 1 else char if len(char.casefold()) == 1 and len(folded) == 1 else " ")
+    return "".join(out)
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Character ranges of the sentences of ``text``."""
+    bounds, start = [], 0
+    for m in _SENTENCE_END.finditer(text):
+        bounds.append((start, m.end()))
+        start = m.end()
+    if start < len(text):
+        bounds.append((start, len(text)))
+    return [(a, b) for a, b in bounds if text[a:b].strip()]
+
+
+def scoped(text: str, numbers: Sequence[Numeral], evidence: Evidence) -> list[Sentence]:
+    """The sentences of ``text`` with their mentions and numbers."""
+    folded = same_length(text)
+    lexicons = [base(), of_run(evidence.diagnosis.run)]
+    by_canonical: dict[str, list[str]] = {}
+    for key, name in evidence.view.names.items():
+        by_canonical.setdefault(_stem(name.canonical), []).append(key)
+    columns = evidence.diagnosis.run.columns
+    out = []
+    for start, end in sentences(text):
+        mentions = _mentions(folded, start, min(end, start + MAX_QUESTION), lexicons, by_canonical, columns) if end > start else ()
+        out.append(Sentence(text, start, end, mentions, [n for n in numbers if start <= n.start < end]))
+    return out
+
+
+def _mentions(text, start, end, lexicons, by_canonical, columns) -> list[Mention]:  # type: ignore[no-untyped-def]
+    found: list[Mention] = []
+    part = text[start:end]
+    for one in find(part, lexicons):
+        first, last = start + one.first_char, start + one.last_char
+        written = text[first:last]
+        best = one.targets[0].weight
+        targets = [t for t in one.targets if t.weight >= best - 0.6]
+        metrics = [t for t in targets if t.kind in ("metric", "key")]
+        if metrics:
+            literal = _literal(text, first, last, columns)
+            if literal:
+                keys: tuple[str, ...] = (literal,)
+            else:
+                keys = tuple(dict.fromkeys(key for t in metrics for key in ([t.key] if t.kind == "key" else by_canonical.get(_stem(t.id), ()))))
+            found.append(Mention(first, last, "metric", tuple(t.id for t in metrics), keys, bool(literal) or "/" in written or "_" in written))
+        elif any(t.kind == "setting" for t in targets):
+            found.append(Mention(first, last, "setting", tuple(t.id for t in targets if t.kind == "setting"), (written,), "." in written or "_" in written))
+        elif any(t.kind == "finding" for t in targets):
+            found.append(Mention(first, last, "finding", tuple(t.id for t in targets if t.kind == "finding")))
+    return found
+
+
+def _literal(text: str, first: int, last: int, columns) -> str:  # type: ignore[no-untyped-def]
+    """The printed key that stands around ``text[first:last]``; "" when the words are no key."""
+    a, b = first, last
+    while a > 0 and (text[a - 1].isalnum() and text[a - 1].isascii() or text[a - 1] in "_/.@-"):
+        a -= 1
+    while b < len(text) and (text[b].isalnum() and text[b].isascii() or text[b] in "_/.@-()"):
+        b += 1
+    word = text[a:b].strip("-.")
+    for candidate in (word, word.rstrip(").-"), word.rstrip(".-")):
+        if candidate in columns:
+            return candidate
+    return ""
+
+
+def _stem(canonical: str) -> str:
+    stem = canonical
+    for ending in ("_mean", "_max", "_min"):
+        stem = stem.removesuffix(ending)
+    return "score" if stem == "reward" else stem

@@ -1,0 +1,79 @@
+"""Every log format but verl's own, and the choice between them.
+
+Shape first: each text format counts on many lines how many it can read, and the best fit wins. A banner or one odd line
+does not decide, and a generic format (names and numbers) wins only where no framework's own does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from pkgutil import iter_modules
+
+from assistant.logs.formats.base import GENERIC, FileFormat, Fit, Format, Head, Tried
+
+_NO_FORMATS = frozenset({"base"})
+_MUCH = 3
+"""A format of a lower rank must read so many times more to be preferred."""
+
+
+@cache
+def _offered() -> tuple[Format | FileFormat, ...]:
+    """The formats of this package's modules (``FORMATS``) and of the entry points ``runwhy.formats`` (a format, or a list)."""
+    found: list[Format | FileFormat] = []
+    for module in sorted(info.name for info in iter_modules(__path__) if info.name not in _NO_FORMATS):
+        found += getattr(import_module(f"{__name__}.{module}"), "FORMATS", ())
+    for entry in entry_points(group="runwhy.formats"):
+        loaded = entry.load()
+        found += loaded if isinstance(loaded, (list, tuple)) else [loaded]
+    return tuple(found)
+
+
+def text_formats() -> tuple[Format, ...]:
+    return tuple(one for one in _offered() if isinstance(one, Format))
+
+
+def file_formats() -> tuple[FileFormat, ...]:
+    return tuple(one for one in _offered() if isinstance(one, FileFormat))
+
+
+def names() -> list[str]:
+    """What `--format` accepts: the names of the formats, and of the frameworks that they read."""
+    return sorted({one.name for one in _offered()} | {name for one in _offered() for name in one.frameworks} | {"verl"})
+
+
+def by_name(name: str) -> list[Format]:
+    """The text formats called ``name``, or that read the framework ``name``; the most specific first."""
+    named = [one for one in text_formats() if one.name == name]
+    return named or sorted((one for one in text_formats() if name in one.frameworks), key=lambda one: one.rank)
+
+
+def claimed(path: Path | None, head: bytes) -> tuple[FileFormat, str] | None:
+    """The file format that takes a source, and why."""
+    for one in file_formats():
+        if why := one.claims(path, head):
+            return one, why
+    return None
+
+
+def choose(head: Head, among: Iterable[Format] | None = None) -> tuple[Format | None, list[Tried]]:
+    """The text format that fits best (None when none reads anything), and what was tried, best first."""
+    tried: list[tuple[Format, Fit]] = []
+    for one in among if among is not None else text_formats():
+        fit = one.score(head)
+        if fit.tried:
+            tried.append((one, fit))
+    tried.sort(key=lambda pair: (-weight(pair[0], pair[1]), pair[0].name))
+    best = tried[0][0] if tried and tried[0][1].lines else None
+    return best, [Tried(one.name, fit, one is best) for one, fit in tried]
+
+
+def weight(one: Format, fit: Fit) -> float:
+    """What a fit counts: the numbers it reads, less for lower ranks and for formats that fail on most of their own lines."""
+    return fit.values * min(1.0, 2 * fit.share) / _MUCH**one.rank
+
+
+__all__ = ["GENERIC", "FileFormat", "Fit", "Format", "Head", "Sequence", "Tried", "by_name", "choose", "claimed", "file_formats", "names", "text_formats"]

@@ -1,0 +1,184 @@
+"""From the numbers found in a line to a row of the table, fast: lines of one log repeat their words and change their digits.
+
+A line is first read the careful way, which finds where each number stands. From that a *pattern* is made that fits every
+line with the same words; the next such line costs one match and one conversion a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from assistant.logs.columns import Layout, Table
+from assistant.logs.shapes.printed import NUMBER, Printed, read_printed
+from assistant.run import FIXED_DECIMALS, SCIENTIFIC, SCIENTIFIC_UPPER, Style
+
+_DIGITS = b"0123456789.+-e "
+_MAX_PATTERNS = 400
+_MAX_LINE = 20_000
+
+
+class Place(NamedTuple):
+    """Where a number stands in a line (its digits only), and whether NumPy or torch wraps it. ``text`` replaces the digits."""
+
+    key: str
+    start: int
+    end: int
+    wrapped: bool = False
+
+
+class Reading(NamedTuple):
+    """The numbers of a line; ``step`` is where its step stands, ``total`` the number of steps that it announces.
+
+    ``known`` is the step when it does not stand in the line itself. ``cut``: the line ends inside a value (left out).
+    """
+
+    places: Sequence[Place]
+    step: tuple[int, int] | None = None
+    total: int | None = None
+    cut: bool = False
+
+
+class Row(NamedTuple):
+    """A row as `Table.add` takes it; ``step`` is None when the line prints none."""
+
+    step: int | None
+    layout: Layout
+    values: Sequence[float]
+    styles: bytes
+    texts: dict[int, str]
+    total: int | None = None
+    cut: bool = False
+
+
+class _Pattern(NamedTuple):
+    regex: re.Pattern[str]
+    step: int  # group of the step, 0 for none
+    layout: Layout
+    order: Sequence[int]  # groups of the values
+    printers: Sequence[Callable[[float], str]]
+    styles: bytes
+    total: int | None
+
+
+class RowReader:
+    """Makes rows of lines for one table. ``find`` is the careful way: it gives None for a line that holds no metrics.
+
+    ``fixed``: the printer rounds (see `read_printed`). ``rounded`` names keys that are rounded before they are printed in
+    full, with their decimals (the Hugging Face trainer's ``loss``).
+    """
+
+    def __init__(
+        self, table: Table, find: Callable[[str], Reading | None], *, fixed: bool = False, rounded: dict[str, int] | None = None
+    ) -> None:
+        self._table = table
+        self._find = find
+        self._fixed = fixed
+        self._rounded = rounded or {}
+        self._patterns: dict[bytes, _Pattern] = {}
+
+    def read(self, raw: bytes) -> Row | None:
+        text = raw.decode("utf-8", "replace")
+        skeleton = raw.translate(None, _DIGITS)
+        pattern = self._patterns.get(skeleton)
+        if pattern is not None and (found := pattern.regex.fullmatch(text)) is not None:
+            return self._quick(pattern, found)
+        reading = self._find(text)
+        if reading is None or not reading.places:
+            return None
+        row = self.row(text, reading)
+        if len(raw) <= _MAX_LINE and not reading.cut:
+            self._learn(skeleton, text, reading, row)
+        return row
+
+    def row(self, text: str, reading: Reading) -> Row:
+        """The row of a line whose numbers were found (of equal keys the last counts)."""
+        by_key: dict[str, Printed] = {}
+        for place in reading.places:
+            by_key[place.key] = self._printed(place, text[place.start : place.end])
+        layout = self._table.layout(tuple(by_key))
+        texts = {i: one.text for i, one in enumerate(by_key.values()) if one.text}
+        step = _whole(text[slice(*reading.step)]) if reading.step else None
+        values = [one.value for one in by_key.values()]
+        return Row(step, layout, values, bytes(one.style for one in by_key.values()), texts, reading.total, reading.cut)
+
+    def _printed(self, place: Place, digits: str) -> Printed:
+        if place.key in self._rounded and digits[:1] not in "NT":
+            value = float(digits)
+            style = FIXED_DECIMALS + self._rounded[place.key]
+            if value == value and abs(value) != float("inf") and round(value, self._rounded[place.key]) == value:
+                return Printed(value, style, digits)
+        return read_printed(digits, self._fixed, place.wrapped)
+
+    def _quick(self, pattern: _Pattern, found: re.Match[str]) -> Row:
+        digits = found.groups()
+        printed = [digits[i] for i in pattern.order]
+        values = list(map(float, printed))
+        step = int(digits[pattern.step - 1]) if pattern.step else None
+        if [show(value) for show, value in zip(pattern.printers, values, strict=True)] == printed:
+            return Row(step, pattern.layout, values, pattern.styles, {}, pattern.total)
+        styles = bytearray(pattern.styles)
+        texts: dict[int, str] = {}
+        keys = pattern.layout.keys
+        for i, (show, value) in enumerate(zip(pattern.printers, values, strict=True)):
+            if show(value) != printed[i]:
+                one = self._printed(Place(keys[i], 0, 0, styles[i] == Style.NUMPY), printed[i])
+                styles[i] = one.style
+                if one.text:
+                    texts[i] = one.text
+        return Row(step, pattern.layout, values, bytes(styles), texts, pattern.total)
+
+    def _learn(self, skeleton: bytes, text: str, reading: Reading, row: Row) -> None:
+        keys = [place.key for place in reading.places]
+        marks = [(place.start, place.end) for place in reading.places]
+        if reading.step and reading.step not in marks:
+            marks.append(reading.step)
+        if len(set(keys)) != len(keys) or any("," in text[a:b] or text[a:b][:1] in "NTFtf" and text[a:b] != "NaN" for a, b in marks):
+            return
+        marks.sort()
+        parts, at = [], 0
+        for start, end in marks:
+            if start < at:
+                return
+            parts += [_literal(text[at:start]), _STEP if (start, end) == reading.step else f"({NUMBER})"]
+            at = end
+        parts.append(_literal(text[at:]))
+        if len(self._patterns) >= _MAX_PATTERNS:
+            self._patterns.clear()
+        self._patterns[skeleton] = _Pattern(
+            re.compile("".join(parts)),
+            marks.index(reading.step) + 1 if reading.step else 0,
+            row.layout,
+            [marks.index((place.start, place.end)) for place in reading.places],
+            [_printer(style) for style in row.styles],
+            row.styles,
+            reading.total,
+        )
+
+
+_STEP = r"(-?\d{1,18})"
+
+
+def _literal(text: str) -> str:
+    """A pattern for the words between numbers: their digits and the width of their gaps may change."""
+    return re.sub(r"(?:\\?[-+])?\d+", r"[-+]?\\d+", re.sub(r"(?:\\ |\s)+", " +", re.escape(text)))
+
+
+def _whole(digits: str) -> int | None:
+    return int(digits) if len(digits) <= 18 else None
+
+
+def _printer(style: int) -> Callable[[float], str]:
+    """What prints a number in a style, as `print_value` does, but made once."""
+    if style == Style.INT:
+        return "{:.0f}".format
+    if style >= SCIENTIFIC:
+        return f"{{:.{style % 32}{'E' if style >= SCIENTIFIC_UPPER else 'e'}}}".format
+    if style >= FIXED_DECIMALS:
+        return f"{{:.{style - FIXED_DECIMALS}f}}".format
+    return repr
+
+
+def add(table: Table, row: Row, step: int, line: int, same_record: bool = False) -> None:
+    table.add(step, line, row.layout, row.values, row.styles, row.texts, same_record)
