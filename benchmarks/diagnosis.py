@@ -1,8 +1,10 @@
-"""How long a diagnosis takes: every detector on made-up runs of 300 to 100,000 steps with all of verl's metrics.
+"""How long a diagnosis takes, and how early it warns.
 
-    python benchmarks/diagnosis.py [--steps 300 10000 100000] [--limit-ms 50] [--log FILE …]
+    python benchmarks/diagnosis.py [--steps 300 10000 100000] [--limit-ms 50] [--log FILE …] [--cases FOLDER]
 
-Prints the time of the whole diagnosis and of the slowest detectors; exit 1 when one takes longer than the limit at 10,000 steps.
+Time: 1,000 steps × 100 metrics (at most `WHOLE_MS`), and every detector on made-up runs with all of verl's metrics; exit 1 when the whole
+or, at 10,000 steps, one detector takes longer than the limit. Early warning, on labelled logs that end badly: steps between the first
+right finding, on growing prefixes, and the visible failure (the smoothed score stays below 70 % of the way from its lowest to its best).
 """
 
 from __future__ import annotations
@@ -11,23 +13,29 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import orjson
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from assistant.cards import in_folder
 from assistant.diagnosis import _look, diagnose
 from assistant.diagnosis.detector import registered
+from assistant.diagnosis.stats import rolling_median
 from assistant.diagnosis.view import RunView
 from assistant.run import Column, Run, Segment, Style
 
 GATE_STEPS = 10_000
+WHOLE_MS = 60
+CASES = Path(__file__).resolve().parents[1] / "tests" / "cases"
+SHARE = 0.7
 
 
-def made_up(n: int, seed: int = 0) -> Run:
-    """A run of ``n`` steps in which every verl metric that has a card is printed: noisy, slowly moving curves."""
+def made_up(n: int, seed: int = 0, most: int | None = None) -> Run:
+    """A run of ``n`` steps in which every verl metric that has a card (or the first ``most``) is printed: noisy, slowly moving curves."""
     rng = np.random.default_rng(seed)
     rows = np.arange(n, dtype=np.int32)
     names = [
@@ -38,7 +46,7 @@ def made_up(n: int, seed: int = 0) -> Run:
     ]
     names += ["val-core/openai/gsm8k/acc/mean@1", "val-aux/openai/gsm8k/reward/mean@1"]
     columns = {}
-    for name in dict.fromkeys(names):
+    for name in list(dict.fromkeys(names))[:most]:
         level, drift = rng.lognormal(0, 1), rng.normal(0, 0.5)
         values = level * (1 + drift * np.linspace(0, 1, n) + 0.1 * rng.standard_normal(n))
         columns[name] = Column(rows, np.abs(values), np.full(n, Style.REPR, np.uint8))
@@ -76,12 +84,78 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+def first_steps(run: Run, n: int) -> Run:
+    """The run as it was after its first ``n`` rows."""
+    columns = {}
+    for name, column in run.columns.items():
+        kept = column.rows < n
+        if kept.any():
+            columns[name] = Column(column.rows[kept], column.values[kept], column.styles[kept])
+    segments = [replace(s, last_row=min(s.last_row, n - 1), last_step=int(run.row_steps[min(s.last_row, n - 1)])) for s in run.segments]
+    return replace(
+        run,
+        columns=columns,
+        row_steps=run.row_steps[:n],
+        row_lines=run.row_lines[:n],
+        row_records=run.row_records[:n],
+        segments=[s for s in segments if s.first_row < n],
+        events=[e for e in run.events if not e.fatal],
+        n_lines=int(run.row_lines[n - 1]),
+    )
+
+
+def failed_at(run: Run) -> int | None:
+    """The step from which the smoothed score stays below `SHARE` of the way from its lowest to its best; None when it does not."""
+    score = RunView(run)["score_mean"]
+    if score is None or int(score.finite.sum()) < 30:
+        return None
+    values, steps = score.scaled[score.finite], score.steps[score.finite]
+    level = rolling_median(values, 10)[9:]
+    low, best = float(values.min()), float(level.max())
+    good = np.flatnonzero(level >= low + SHARE * (best - low))
+    return int(steps[good[-1] + 10]) if good[-1] + 10 < len(steps) else None
+
+
+def warned_at(run: Run, right: set[str], parts: int = 50) -> int | None:
+    """The last step of the shortest prefix on which one of the ``right`` findings is reported above ``info``."""
+    for part in range(1, parts + 1):
+        prefix = first_steps(run, max(1, round(run.n_rows * part / parts)))
+        if right.intersection(f.id for f in diagnose(prefix).faults):
+            return prefix.last_step
+    return None
+
+
+def early_warning(folder: Path) -> None:
+    """A line for each labelled log that ends badly, and the median lead."""
+    from assistant.logs import read
+
+    leads = []
+    for path in sorted(folder.rglob("case.json")):
+        label = orjson.loads(path.read_bytes())
+        run = read(path.parent / label.get("input", "log.txt")) if label.get("accept") else Run()
+        failure = failed_at(run) if run.n_rows >= 30 else None
+        if failure is None:
+            continue
+        warning = warned_at(run, set(label["accept"]))
+        lead = None if warning is None else failure - warning
+        leads.append(-np.inf if lead is None else lead)
+        said = "never warned" if lead is None else f"first right finding with step {warning}: {lead} steps before"
+        print(f"  {path.parent.name[:44]:44s} fails at step {failure} of {run.last_step}, {said}")
+    if leads:
+        before = np.mean(np.array(leads) > 0)
+        print(f"  {len(leads)} logs that end badly: median lead {np.median(leads):.0f} steps, warned before in {before:.0%}")
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--steps", type=int, nargs="*", default=[300, GATE_STEPS, 100_000])
     arguments.add_argument("--limit-ms", type=float, default=50.0)
     arguments.add_argument("--log", nargs="*", default=[])
+    arguments.add_argument("--cases", type=Path, default=CASES)
     options = arguments.parse_args()
+    hundred = made_up(1000, most=100)
+    whole_hundred, _ = measure(hundred)
+    print(f"1,000 steps × {len(hundred.columns)} metrics: {1000 * whole_hundred:.0f} ms (at most {WHOLE_MS})")
     runs = [(f"{n:,} steps, made up", n, made_up(n)) for n in options.steps]
     if options.log:
         from assistant.logs import read
@@ -95,9 +169,11 @@ def main() -> int:
             print(f"  {1000 * seconds:7.1f} ms  {name}")
         if n == GATE_STEPS:
             slow = [f"{name} {1000 * seconds:.0f} ms" for seconds, name in each if 1000 * seconds > options.limit_ms]
+    print(f"early warning ({options.cases}):")
+    early_warning(options.cases)
     if slow:
         print(f"over {options.limit_ms:.0f} ms at {GATE_STEPS:,} steps: " + ", ".join(slow))
-    return 1 if slow else 0
+    return 1 if slow or 1000 * whole_hundred > WHOLE_MS else 0
 
 
 if __name__ == "__main__":

@@ -57,3 +57,29 @@ def test_a_log_that_is_missing_is_a_miss_with_its_reason(tmp_path: Path) -> None
 def test_a_folder_without_cases_is_said(tmp_path: Path) -> None:
     with pytest.raises(NoCases, match=r"case\.json"):
         evaluate(tmp_path)
+
+
+def test_explained_oddities_onsets_and_abstention_are_rates_with_errors(tmp_path: Path) -> None:
+    rounded = "\n".join(f"step:{i} - actor/lr:0.000 - actor/grad_norm:0.2{i % 7}1 - critic/score/mean:0.{300 + i}" for i in range(1, 31))
+    case(tmp_path, "a_explained", rounded, accept=[], expect_info=["learning-rate-rounded", "no-such-id"])
+    case(tmp_path, "b_unanswerable", QUIET, accept=[], answerable_from_log=False)
+    case(tmp_path, "c_claimed", OOM, accept=[], answerable_from_log=False)
+    floor = "\n".join(f"step:{i} - critic/score/mean:0.0 - critic/score/max:0.0 - critic/score/min:0.0" for i in range(1, 31))
+    case(tmp_path, "d_onset", floor, accept=["reward-flat-floor"], onset_step=[2, 4])
+    case(tmp_path, "e_late", floor, accept=["reward-flat-floor"], onset_step=20)
+    scores = evaluate(tmp_path)
+    a, b, c, d, e = scores.cases
+    assert (a.expected_info, list(a.missing_info)) == (2, ["no-such-id"])
+    assert (a.abstained, b.abstained, c.abstained) == (None, True, False)
+    assert (d.onset_error, d.onset_right, e.onset_right) == (1, True, False)
+    totals = scores.totals()
+    assert totals["info_explained"] == 0.5
+    assert totals["info_explained_stderr"] == pytest.approx(0.354, abs=0.001)
+    assert (totals["abstention"], totals["n_unanswerable"]) == (0.5, 2)
+    assert (totals["onset_right"], totals["n_onset"]) == (0.5, 2)
+
+
+def test_rates_without_cases_are_none(tmp_path: Path) -> None:
+    case(tmp_path, "a", OOM, accept=["crash-gpu-oom"])
+    totals = evaluate(tmp_path).totals()
+    assert (totals["info_explained"], totals["abstention"], totals["quiet_undisturbed"]) == (None, None, None)

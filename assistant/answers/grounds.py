@@ -84,6 +84,50 @@ class Grounds:
             if not named:
                 self.loose_facts.append(fact)
 
+    @cached_property
+    def trusted(self) -> str:
+        """Sentences that the program or a card wrote, for one that is taken over word by word. Words of the log are not among them."""
+        evidence = self.evidence
+        parts = [text for text in self.card_texts.values()]
+        for finding in evidence.diagnosis.findings:
+            if all(len(fact.text) <= 24 for fact in finding.facts.values()):
+                parts += [render.summary(finding, evidence.language), *render.causes(finding, evidence.language)]
+                parts += [str(fix[name]) for fix in render.fixes(finding, evidence.diagnosis.run, evidence.language) for name in ("why", "check")]
+                parts += render.rules_out(finding, evidence.language)
+        return _squeezed(" ".join(parts))
+
+    def quoted(self, sentence: str) -> bool:
+        """Whether a sentence stands word by word in a shown card or in a finding's own words."""
+        bare = _squeezed(sentence)
+        return len(bare) >= 12 and bare in self.trusted
+
+    @cached_property
+    def _log_words(self) -> str:
+        rows = [row.text for finding in self.evidence.diagnosis.findings for row in finding.excerpt]
+        rows += [event.text for event in self.run.events if event.fatal]
+        rows += [fact.text for fact in self.evidence.facts if len(fact.text) > 24]
+        return "\n".join(rows)
+
+    def in_log_words(self, text: str, numeral: Numeral) -> bool:
+        """Whether the numeral stands in a code span with words of the log around it, as they were printed."""
+        line = text[text.rfind("\n", 0, numeral.start) + 1 : numeral.start]
+        if line.count("`") % 2 == 0 or not self._log_words:
+            return False
+        around = text[max(0, numeral.start - 8) : numeral.end + 2].strip("` ")
+        return len(around) >= 6 and around in self._log_words
+
+    def without_names(self, text: str) -> str:
+        """``text`` with the digits in printed keys and settings blanked, every character at its place."""
+        for name in self._names_with_digits:
+            if name in text:
+                text = text.replace(name, re.sub(r"\d", "_", name))
+        return text
+
+    @cached_property
+    def _names_with_digits(self) -> Sequence[str]:
+        names = [name for name in (*self.run.columns, *self.run.config) if len(name) > 2 and re.search(r"\d", name)]
+        return sorted(names, key=len, reverse=True)
+
     @property
     def run(self) -> Any:
         return self.evidence.diagnosis.run
@@ -260,6 +304,10 @@ class Grounds:
     @property
     def framework(self) -> str:
         return family(self.run.framework)
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\s`*_\"“”。.;；]+", "", text)
 
 
 def _rounded(value: float) -> float:

@@ -66,6 +66,12 @@ class Numeral:
     spelled: bool = False
     version: bool = False
 
+    @property
+    def digits(self) -> str:
+        """The digits as written, without unit and thousands' marks."""
+        found = re.match(r"[-+−]?[\d.,]+(?:[eE][-+]?\d+)?", self.text)
+        return found[0].replace(",", "").replace("−", "-") if found else self.text
+
 
 def numerals(text: str) -> list[Numeral]:
     """Every numeral of ``text`` in order."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from assistant.lexicon import MAX_QUESTION, base, find, of_run
 
 _SENTENCE_END = re.compile(r"[.!?](?=[\s*`\"')\]]|$)|[。！？；;]|\n+")
 _CLAUSE_END = re.compile(r"[,，、](?!\d)|[:：](?=\s)|\s(?:while|whereas|but|although|because|so|and then)\s|(?:但|而|同时|因为|所以|此时)")
-_STEP_WORD = r"(?:\bsteps?|\biterations?|\biters?|第|(?<![\w])@)"
+_STEP_WORD = r"(?:(?<![\w/.])(?:steps?(?:\s?\()?|iterations?|iters?)|第|步[（(](?=\d+\s?[–-])|(?<![\w])@)"
 _STEP_BEFORE = re.compile(
     rf"{_STEP_WORD}[\s`*=:#]*(?:\d[\d,]*\s?步?\s*(?:–|—|-|~|～|to|and|&|,|、|至|到|和|through|until|→|/)\s*(?:and\s*)?(?:steps?\s*|第\s?)?)*$", re.IGNORECASE
 )
@@ -78,8 +79,9 @@ class Sentence:
             if _OF.match(between) or _OPEN.match(between):
                 return after
         before = next((m for m in reversed(rows) if m.end <= numeral.start), None)
-        if before is None:
-            return after
+        if before is None and after is not None:
+            between = self.whole[numeral.end : after.start]
+            return after if len(between) <= 24 and not any(numeral.end <= n.start < after.start for n in self.numbers) else None
         return before
 
     def step_of(self, numeral: Numeral) -> int | None:
@@ -105,7 +107,7 @@ class Sentence:
         return None if crossed else int((found[1] or found[2]).replace(",", ""))
 
     def is_step(self, numeral: Numeral) -> bool:
-        if numeral.unit not in ("", "step") or numeral.value != numeral.value or numeral.value != int(numeral.value):
+        if numeral.unit not in ("", "step") or not math.isfinite(numeral.value) or numeral.value != int(numeral.value):
             return False
         lead = self.whole[max(self.start, numeral.start - 60) : numeral.start]
         if not _STEP_BEFORE.search(lead):

@@ -39,7 +39,19 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
 
 
 CRITIC_METRICS = frozenset(
-    ["explained_variance", "value_loss", "value_mean", "value_max", "value_min", "value_clip_fraction", "value_prediction_mean", "critic_grad_norm", "critic_lr", "time_values", "time_update_critic"]
+    (
+        "explained_variance",
+        "value_loss",
+        "value_mean",
+        "value_max",
+        "value_min",
+        "value_clip_fraction",
+        "value_prediction_mean",
+        "critic_grad_norm",
+        "critic_lr",
+        "time_values",
+        "time_update_critic",
+    )
 )
 
 

@@ -37,7 +37,9 @@ class RunView:
     @cached_property
     def _by_canonical(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        for name in self.run.columns:  # in the order of the log, so that a later name of the same metric comes later
+        columns = self.run.columns
+        first = {name: int(column.rows[0]) if len(column.rows) else -1 for name, column in columns.items()}
+        for name in sorted(columns, key=lambda name: (first[name], name)):  # a later name of the same metric comes later
             if canonical := self.names[name].canonical:
                 found.setdefault(canonical, []).append(name)
         return found

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from assistant.logs.choice import AnyReader, OtherReader
 from assistant.logs.stream import Source
 from assistant.logs.verl_console import ConsoleReader
-from assistant.logs.verl_jsonl import JsonReader
 from assistant.run import NO_STEP, Note, Run, Style
 
 _OURS = ("unknown", "verl", "verl-sft")
 _KEY_AND_NUMBER = re.compile(rb"(?<![\w/.\-])[A-Za-z_][\w/.\-]{0,80}[\"']?\s?[:=|]\s{0,20}[\"']?-?\d")
 
 
-def notes_of(run: Run, reader: ConsoleReader | JsonReader, source: Source, head: bytes) -> list[Note]:
+def notes_of(run: Run, reader: AnyReader, source: Source, head: bytes) -> list[Note]:
     """Notes in the order of importance; ``head`` is the beginning of the log (empty when there is nothing but white space)."""
     notes: list[Note] = []
 
@@ -38,10 +38,18 @@ def notes_of(run: Run, reader: ConsoleReader | JsonReader, source: Source, head:
     repeated = _repeated(run)
     if repeated is not None:
         note("repeated-steps", repeated[0], n=repeated[1])
-    if (changed := _printing_changes(run)) is not None:
+    if run.framework in _OURS and (changed := _printing_changes(run)) is not None:
         note("version-change", changed)
-    if reader.cut_lines:
-        note("cut-line", reader.cut_lines[-1], n=len(reader.cut_lines))
+    lines = reader.reader if isinstance(reader, OtherReader) else reader
+    if isinstance(reader, OtherReader):
+        if reader.reader.counted:
+            note("numbered-records", n=run.n_records)
+        if reader.text is not None and reader.text.log.dropped:
+            note("events-dropped", n=reader.text.log.dropped)
+        for kind, line, data in reader.reader.notes:
+            note(kind, line, **data)
+    if lines.cut_lines:
+        note("cut-line", lines.cut_lines[-1], n=len(lines.cut_lines))
     if isinstance(reader, ConsoleReader):
         if reader.wrapped_lines:
             note("wrapped-lines", reader.wrapped_lines[0], n=len(reader.wrapped_lines))
@@ -49,8 +57,8 @@ def notes_of(run: Run, reader: ConsoleReader | JsonReader, source: Source, head:
             note("doubtful-lines", reader.doubtful_lines[0], n=len(reader.doubtful_lines))
         if reader.text.log.dropped:
             note("events-dropped", n=reader.text.log.dropped)
-    elif reader.nulls:
-        note("null-values", reader.first_null, n=sum(reader.nulls.values()), metrics=", ".join(sorted(reader.nulls)[:5]))
+    elif not isinstance(lines, ConsoleReader) and lines.nulls:
+        note("null-values", lines.first_null, n=sum(lines.nulls.values()), metrics=", ".join(sorted(lines.nulls)[:5]))
     if run.unread_lines:
         note("unread-lines", run.unread_samples[0][0] if run.unread_samples else None, n=run.unread_lines)
     return notes

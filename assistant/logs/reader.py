@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from assistant.logs import verl_jsonl
 from assistant.logs.algorithm import algorithm
+from assistant.logs.choice import AnyReader, Choice, OtherReader
 from assistant.logs.columns import Table
 from assistant.logs.era import framework_of, sft_era, verl_era
+from assistant.logs.files.finished import told_era
+from assistant.logs.formats import claimed
+from assistant.logs.formats.base import Fit, Tried
 from assistant.logs.literal import scalar
 from assistant.logs.metric_line import LineReader, Part
 from assistant.logs.notes import notes_of
@@ -22,23 +25,38 @@ from assistant.logs.verl_console import ConsoleReader
 from assistant.logs.verl_jsonl import JsonReader
 from assistant.run import NO_STEP, Event, Run
 
-_BLANK = re.compile(rb"\s*")
+_HEAD = 64 << 10
+"""So many bytes are enough to know a file format by its contents."""
 
 
-def read(source: str | Path | bytes | BinaryIO, *, name: str = "", progress: Callable[[int], None] | None = None) -> Run:
-    """Reads a log: a path, bytes or a binary stream; ``progress`` is called with the number of bytes taken so far.
+def read(
+    source: str | Path | bytes | BinaryIO,
+    *,
+    name: str = "",
+    progress: Callable[[int], None] | None = None,
+    format: str | None = None,
+) -> Run:
+    """Reads a log: a path (a folder too), bytes or a binary stream; ``progress`` is called with the number of bytes taken so far.
 
-    Raises UnreadableLog when it cannot be opened. Whatever the bytes hold, a `Run` comes back; its notes say what was odd.
+    ``format`` forces a format, or a framework, by its name (see `assistant.logs.formats.names`). Raises UnreadableLog when it
+    cannot be opened. Whatever the bytes hold, a `Run` comes back; its notes say what was odd.
     """
+    if format is None:
+        source, opened = open_file(source, progress)
+        if opened is not None:
+            return opened
     stream = Source(source, progress)
-    reader: ConsoleReader | JsonReader | None = None
+    choice = Choice(name or (Path(source).name if isinstance(source, (str, Path)) else ""), format)
+    reader: AnyReader | None = None
     left = b""
     n_lines = 0
     head = b""
     for block, final in stream.blocks():
         block = left + block if left else block
         if reader is None:
-            reader = _reader_for(block)
+            reader = choice.first(block, final)
+        elif not len(reader.table):
+            reader = choice.later(block, final, reader, n_lines + 1)
         if not head.strip():
             head = block[:65536]
         reader.table.share_read = stream.share_read
@@ -51,9 +69,61 @@ def read(source: str | Path | bytes | BinaryIO, *, name: str = "", progress: Cal
     run = _run_of(reader)
     if stream.binary and not run.n_rows:
         run.events, run.config, run.config_lines = [], {}, {}
+    run.tried = choice.tried
     run.n_lines, run.n_bytes, run.sha256 = n_lines, stream.n_bytes, stream.sha256
     run.notes = notes_of(run, reader, stream, head)
     return run
+
+
+def open_file(source: str | Path | bytes | BinaryIO, progress: Callable[[int], None] | None) -> tuple[Any, Run | None]:
+    """The run, when a file format takes the source; else the source as it must be read on (a stream was looked into)."""
+    path: Path | None = None
+    if isinstance(source, (str, Path)):
+        path = Path(source)
+        head = b"" if path.is_dir() else _first_bytes(path)
+    elif isinstance(source, bytes):
+        head = source[:_HEAD]
+    else:
+        head = source.read(_HEAD)
+        source = cast(BinaryIO, _Rejoined(head, source))
+    found = claimed(path, head)
+    if found is None:
+        return source, None
+    chosen, why = found
+    run = chosen.open(path if path is not None else source if isinstance(source, bytes) else source.read(), progress)
+    if run.format == "unknown":
+        run.format = chosen.name
+    run.tried = run.tried or [Tried(chosen.name, Fit(1, 1, run.n_rows, why), True)]
+    return source, run
+
+
+def _first_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError:
+        return b""
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes were taken, whole again."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        super().__init__()
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        head, self._head = self._head, b""
+        if size < 0:
+            return head + self._rest.read()
+        if head:
+            self._head = head[size:]
+            return head[:size]
+        return self._rest.read(size)
 
 
 def read_text(text: str) -> Run:
@@ -61,23 +131,27 @@ def read_text(text: str) -> Run:
     return read(text.encode("utf-8", "surrogatepass" if text.isascii() else "replace"))
 
 
-def _reader_for(block: bytes) -> ConsoleReader | JsonReader:
-    start = _BLANK.match(block).end()  # type: ignore[union-attr]
-    if block[start : start + 1] == b"{":
-        end = block.find(b"\n", start)
-        if verl_jsonl.looks_like(block[start : end if end >= 0 else len(block)]):
-            return JsonReader()
-    return ConsoleReader()
-
-
-def _run_of(reader: ConsoleReader | JsonReader) -> Run:
+def _run_of(reader: AnyReader) -> Run:
+    processes: dict[str, int] = {}
     if isinstance(reader, JsonReader):
         run = Run(format="verl-jsonl", framework="verl", **reader.table.finish())
-        processes: dict[str, int] = {}
+        run.unread_lines, run.unread_samples = reader.unread, reader.samples
+    elif isinstance(reader, OtherReader):
+        run = _other_run(reader)
+        if reader.text is None:  # how a data file writes numbers says nothing about the version
+            told_era(run)
+            return run
+        processes = reader.text.processes
     else:
         run = _console_run(reader)
         processes = reader.text.processes
-    run.unread_lines, run.unread_samples = reader.unread, reader.samples
+        run.unread_lines, run.unread_samples = reader.unread, reader.samples
+    settle_version(run, processes)
+    return run
+
+
+def settle_version(run: Run, processes: Mapping[str, int]) -> None:
+    """The era and the algorithm of a run of verl, whatever file its metrics stood in."""
     if run.framework == "verl":
         run.era, evidence = verl_era(run, processes)
         run.era_evidence = tuple(evidence)
@@ -86,7 +160,33 @@ def _run_of(reader: ConsoleReader | JsonReader) -> Run:
         run.era_evidence = tuple(evidence)
     if run.framework.startswith("verl"):
         run.algorithm, run.algorithm_evidence = algorithm(run)
+
+
+def _other_run(both: OtherReader) -> Run:
+    reader, text = both.reader, both.text
+    events = text.finish() if text is not None else []
+    reader.finish()
+    run = Run(format=both.format.name, **reader.table.finish())
+    run.events = [_outlived(event, events, run) for event in _with_steps(events, run)]
+    if text is not None:
+        run.config, run.config_lines = text.settings()
+        run.total_steps = text.total_steps
+    run.config |= reader.config
+    run.config_lines |= reader.config_lines
+    run.total_steps = reader.total_steps or run.total_steps
+    run.unread_lines, run.unread_samples = reader.unread, reader.samples
+    run.framework = both.format.framework_of(run.columns, text.frameworks if text is not None else {})
     return run
+
+
+def _with_steps(events: Sequence[Event], run: Run) -> list[Event]:
+    """Events with the step of the last row printed before them (the words were read without knowing the rows)."""
+    found = []
+    for event in events:
+        row = int(np.searchsorted(run.row_lines, event.line)) - 1
+        step = int(run.row_steps[row]) if row >= 0 else NO_STEP
+        found.append(event if step == NO_STEP else replace(event, step=step))
+    return found
 
 
 def _console_run(reader: ConsoleReader) -> Run:

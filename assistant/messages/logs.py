@@ -35,8 +35,12 @@ TEXT: dict[str, tuple[str, str]] = {
         "这段文字里没有训练指标、配置或报错；请粘贴日志中以 `step:` 开头的那些行。",
     ),
     "note.other-framework": (
-        "This looks like a log of {framework}, whose metrics cannot be read yet; only errors and tracebacks in it are looked at.",
-        "这看起来是 {framework} 的日志，目前还读不了它的指标，只会查看其中的报错和 traceback。",
+        "This looks like a log of {framework}, but no metrics were found in it; only errors and tracebacks are looked at.",
+        "这看起来是 {framework} 的日志，但没有找到指标，只会查看其中的报错和 traceback。",
+    ),
+    "note.numbered-records": (
+        "This log prints no step: its {n} records are numbered in the order of the log, so a “step” here is the number of a printed record.",
+        "日志里没有打印 step：{n} 条记录按出现的顺序编号，这里的 step 是第几条打印记录，不是优化器的步数。",
     ),
     "note.no-metrics": (
         "No metric line was found; to judge the training itself, include the lines that start with `step:`.",

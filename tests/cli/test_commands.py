@@ -137,3 +137,32 @@ def test_the_core_starts_without_heavy_packages(log: str) -> None:
         "print(sorted(heavy), file=sys.stderr)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True).stderr.strip() == b"[]"
+
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def test_two_logs_side_by_side() -> None:
+    a, b = (str(CASES / name / "log.txt") for name in ("d_kl_in_reward_shortens_answers", "f_healthy_first_steps"))
+    out = json.loads(runwhy("compare", a, b, "--json").stdout)
+    assert {"a", "b", "config", "metrics", "findings", "verdict"} <= set(out)
+    assert set(out["findings"]) == {"only_a", "only_b", "both"}
+    assert "length-collapse" in [row["id"] for row in out["findings"]["only_a"]]
+    assert out["verdict"] == "fixed"
+    assert all({"metric", "parts_at", "a", "b"} <= set(row) for row in out["metrics"])
+    assert all({"key", "a", "b", "matters"} <= set(row) for row in out["config"])
+    for language, word in (("en", "Fixed"), ("zh", "已修复")):
+        text = runwhy("compare", a, b, "--lang", language).stdout.decode()
+        assert word in text
+        assert "response_length/mean" in text
+
+
+def test_a_log_that_cannot_be_compared_is_named(log: str) -> None:
+    failed = runwhy("compare", log, "no-such-file.log")
+    assert failed.returncode == 2
+    assert b"no-such-file.log" in failed.stderr
+
+
+def test_the_note_says_what_led_to_what() -> None:
+    text = runwhy(str(CASES / "d_kl_in_reward_shortens_answers" / "log.txt")).stdout.decode()
+    assert "What led to what: " in text.splitlines()[2]

@@ -79,9 +79,12 @@ def log_version_change(view: RunView, t: Thresholds) -> Finding | None:
     """
     seen: dict[str, str] = {}
     changes: list[tuple[int, str, str]] = []
-    for name, column in view.run.columns.items():
+    columns = view.run.columns
+    in_order = sorted((name for name in columns if len(columns[name].rows)), key=lambda name: (int(columns[name].rows[0]), name))
+    for name in in_order:
+        column = columns[name]
         canonical = resolve((name,), view.run.framework)[name].canonical
-        if not canonical or canonical == "validation" or not len(column.rows):
+        if not canonical or canonical == "validation":
             continue
         old = seen.get(canonical)
         if old is not None and view.run.columns[old].rows[-1] < column.rows[0]:

@@ -57,65 +57,74 @@ def _careful(raw: bytes) -> Any:
 
 
 class Document:
-    """A JSON text that is walked from the outside: members and elements come one by one, with their places."""
+    """A JSON text walked by a cursor (``at``): members and elements are come to one by one, and may be walked in turn."""
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.at = 0
         self._counted = (0, 1)
+        self.skip()
 
-    def line(self, place: int) -> int:
-        """1-based line of a place; places must be asked for from front to back."""
+    def __bool__(self) -> bool:
+        """Whether something is left."""
+        return self.at < len(self.text)
+
+    @property
+    def next(self) -> str:
+        """The character at the cursor ("" at the end)."""
+        return self.text[self.at : self.at + 1]
+
+    @property
+    def line(self) -> int:
+        """1-based line of the cursor."""
         last, line = self._counted
-        if place < last:
-            last, line = 0, 1
-        line += self.text.count("\n", last, place)
-        self._counted = (place, line)
+        line += self.text.count("\n", last, self.at)
+        self._counted = (self.at, line)
         return line
 
-    def skip(self, place: int) -> int:
-        text, size = self.text, len(self.text)
-        while place < size and text[place] in _SPACE:
-            place += 1
-        return place
+    def skip(self) -> None:
+        """Over white space."""
+        text, size, at = self.text, len(self.text), self.at
+        while at < size and text[at] in _SPACE:
+            at += 1
+        self.at = at
 
-    def value(self, place: int) -> tuple[Any, int]:
-        """(the value that starts at ``place``, where it ends). Raises CutText."""
+    def value(self) -> Any:
+        """The whole value at the cursor. Raises CutText."""
         try:
-            return _DECODER.raw_decode(self.text, place)
+            value, self.at = _DECODER.raw_decode(self.text, self.at)
         except (ValueError, RecursionError) as error:
             raise CutText(str(error)) from error
+        return value
 
-    def elements(self, place: int) -> Iterator[tuple[Any, int, int]]:
-        """(element, start, end) of the list that opens at ``place``. Raises CutText where it is cut."""
-        place = self.skip(place + 1)
-        while place < len(self.text) and self.text[place] != "]":
-            value, end = self.value(place)
-            yield value, place, end
-            place = self._next(end, "]")
-        if place >= len(self.text):
-            raise CutText("list")
+    def elements(self) -> Iterator[None]:
+        """Stops at each element of the list at the cursor, which must be read before the next. Raises CutText."""
+        self.at += 1
+        self.skip()
+        while self.next != "]":
+            yield
+            self._separator("]")
+        self.at += 1
 
-    def members(self, place: int) -> Iterator[tuple[str, int]]:
-        """(key, start of its value) of the object that opens at ``place``; send back where the value ended."""
-        place = self.skip(place + 1)
-        while place < len(self.text) and self.text[place] != "}":
-            key, end = self.value(place)
-            colon = self.skip(end)
-            if not isinstance(key, str) or self.text[colon : colon + 1] != ":":
+    def members(self) -> Iterator[str]:
+        """Each key of the object at the cursor, which then stands at its value: that must be read before the next."""
+        self.at += 1
+        self.skip()
+        while self.next != "}":
+            key = self.value()
+            self.skip()
+            if not isinstance(key, str) or self.next != ":":
                 raise CutText("key")
-            start = self.skip(colon + 1)
-            yield key, start
-            place = self._next(self.end, "}")
-        if place >= len(self.text):
-            raise CutText("object")
+            self.at += 1
+            self.skip()
+            yield key
+            self._separator("}")
+        self.at += 1
 
-    end = 0
-    """Where the value of the member handed out last ends: set by whoever read it."""
-
-    def _next(self, end: int, closing: str) -> int:
-        place = self.skip(end)
-        if place < len(self.text) and self.text[place] == ",":
-            return self.skip(place + 1)
-        if place < len(self.text) and self.text[place] != closing:
+    def _separator(self, closing: str) -> None:
+        self.skip()
+        if self.next == ",":
+            self.at += 1
+            self.skip()
+        elif self.next != closing:
             raise CutText("separator")
-        return place

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from assistant.logs.files.steps import CLOCKS, OF_TOTAL, TOTALS, StepColumn, plain, step_and_total, step_column
-from assistant.logs.files.values import NULL, of_object, whole
+from assistant.logs.columns import Table
+from assistant.logs.files.points import Points
+from assistant.logs.files.steps import CLOCKS, TOTALS, StepColumn, plain, step_and_total, step_column
+from assistant.logs.files.values import NULL, Cell, of_object, whole
 from assistant.logs.formats.base import BlockReader
 from assistant.logs.metric_line import MAX_WHOLE
 from assistant.run import NO_STEP, Style
@@ -28,6 +30,7 @@ class RowWriter:
         self._waiting: list[tuple[dict[str, Any], int]] | None = []
         self._column = StepColumn("")
         self._skip: set[str] = set()
+        self._known: set[str] = set()
         self._empty: set[str] = set()
         self._n = 0
 
@@ -65,10 +68,15 @@ class RowWriter:
         values: list[float] = []
         styles = bytearray()
         texts: dict[int, str] = {}
-        skip = self._skip
+        skip, known = self._skip, self._known
         for key, value in row.items():
             if key in skip:
                 continue
+            if key not in known:
+                known.add(key)
+                if plain(key) in CLOCKS:
+                    skip.add(key)
+                    continue
             kind = type(value)
             if kind is float:
                 style: int = Style.REPR
@@ -84,10 +92,6 @@ class RowWriter:
                 value, style = cell.value, cell.style
                 if cell.text is not None:
                     texts[len(keys)] = cell.text
-            if plain(key) in CLOCKS:
-                skip.add(key)
-                texts.pop(len(keys), None)
-                continue
             keys.append(key)
             values.append(float(value))
             styles.append(style)
@@ -106,6 +110,19 @@ class RowWriter:
     def _settings(self, key: str, value: Mapping[str, Any]) -> None:
         if key != "_wandb" and not self._reader.config:
             self._reader.config = flat_settings(value)
+
+
+def add_points(table: Table, points: Points) -> None:
+    """Points of a text's metrics, laid out by step, as rows of a table."""
+    fields = points.fields()
+    rows: list[dict[str, Cell]] = [{} for _ in fields["row_steps"]]
+    for name, column in fields["columns"].items():
+        for index, row in enumerate(column.rows.tolist()):
+            rows[row][name] = Cell(float(column.values[index]), int(column.styles[index]), column.texts.get(index))
+    for step, line, cells in zip(fields["row_steps"].tolist(), fields["row_lines"].tolist(), rows, strict=True):
+        texts = {position: cell.text for position, cell in enumerate(cells.values()) if cell.text is not None}
+        layout = table.layout(tuple(cells))
+        table.add(step, line, layout, [cell.value for cell in cells.values()], bytes(cell.style for cell in cells.values()), texts)
 
 
 def flattened(row: Mapping[str, Any], settings: Any = None) -> dict[str, Any]:
@@ -151,6 +168,3 @@ def _empty_keys(rows: Iterable[Mapping[str, Any]]) -> set[str]:
     if len(rows) < 3 or any(row.keys() != rows[0].keys() for row in rows):
         return set()
     return {key for key in rows[0] if sum(row[key] is None for row in rows) > _SPARSE * len(rows)}
-
-
-__all__ = ["OF_TOTAL", "RowWriter", "flat_settings", "flattened"]

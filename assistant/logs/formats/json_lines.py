@@ -11,11 +11,11 @@ from typing import Any
 
 import orjson
 
+from assistant.logs.files.finished import framework_of
 from assistant.logs.files.json_text import line_object
 from assistant.logs.files.rows import RowWriter, flattened
 from assistant.logs.files.values import of_object
 from assistant.logs.formats.base import FAMILY, BlockReader, Fit, Head, Sample
-from assistant.logs.formats.frameworks import framework_by_names
 
 SCORED = 60
 MOSTLY = 0.7
@@ -76,7 +76,7 @@ class JsonLines:
         return JsonLinesReader()
 
     def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
-        return framework_by_names(names, seen)
+        return framework_of(names, seen)
 
     samples = (
         Sample(
@@ -104,7 +104,7 @@ def _quick(line: bytes) -> dict[str, Any] | None:
 
 def numbers_in(found: Mapping[str, Any]) -> int:
     """How many of an object's values are numbers."""
-    return sum((cell := of_object(value)) is not None and cell.text != "" for value in flattened(found).values())
+    return sum(of_object(value) is not None for value in flattened(found).values())
 
 
 def is_sample(found: Mapping[str, Any]) -> bool:

@@ -15,7 +15,10 @@ from assistant.logs.shapes.printed import NUMBER, Printed, read_printed
 from assistant.run import FIXED_DECIMALS, SCIENTIFIC, SCIENTIFIC_UPPER, Style
 
 _DIGITS = b"0123456789.+-e "
-_MAX_PATTERNS = 400
+_MAX_SKELETONS = 400
+_MAX_PATTERNS = 4
+"""Of lines that differ in the digits of their keys alone (``count_0``, ``count_1``)."""
+
 _MAX_LINE = 20_000
 
 
@@ -31,13 +34,15 @@ class Place(NamedTuple):
 class Reading(NamedTuple):
     """The numbers of a line; ``step`` is where its step stands, ``total`` the number of steps that it announces.
 
-    ``known`` is the step when it does not stand in the line itself. ``cut``: the line ends inside a value (left out).
+    ``loose`` are stretches whose digits are no metrics and change from line to line (a time, a bar, a text between quotes).
+    ``cut``: the line ends inside a value (left out).
     """
 
     places: Sequence[Place]
     step: tuple[int, int] | None = None
     total: int | None = None
     cut: bool = False
+    loose: Sequence[tuple[int, int]] = ()
 
 
 class Row(NamedTuple):
@@ -60,6 +65,7 @@ class _Pattern(NamedTuple):
     printers: Sequence[Callable[[float], str]]
     styles: bytes
     total: int | None
+    rounded: Sequence[tuple[int, int]]  # position, decimals
 
 
 class RowReader:
@@ -76,14 +82,14 @@ class RowReader:
         self._find = find
         self._fixed = fixed
         self._rounded = rounded or {}
-        self._patterns: dict[bytes, _Pattern] = {}
+        self._patterns: dict[bytes, list[_Pattern]] = {}
 
     def read(self, raw: bytes) -> Row | None:
         text = raw.decode("utf-8", "replace")
         skeleton = raw.translate(None, _DIGITS)
-        pattern = self._patterns.get(skeleton)
-        if pattern is not None and (found := pattern.regex.fullmatch(text)) is not None:
-            return self._quick(pattern, found)
+        for pattern in self._patterns.get(skeleton, ()):
+            if (found := pattern.regex.fullmatch(text)) is not None:
+                return self._quick(pattern, found)
         reading = self._find(text)
         if reading is None or not reading.places:
             return None
@@ -115,54 +121,71 @@ class RowReader:
         digits = found.groups()
         printed = [digits[i] for i in pattern.order]
         values = list(map(float, printed))
-        step = int(digits[pattern.step - 1]) if pattern.step else None
-        if [show(value) for show, value in zip(pattern.printers, values, strict=True)] == printed:
-            return Row(step, pattern.layout, values, pattern.styles, {}, pattern.total)
-        styles = bytearray(pattern.styles)
-        texts: dict[int, str] = {}
-        keys = pattern.layout.keys
-        for i, (show, value) in enumerate(zip(pattern.printers, values, strict=True)):
-            if show(value) != printed[i]:
-                one = self._printed(Place(keys[i], 0, 0, styles[i] == Style.NUMPY), printed[i])
-                styles[i] = one.style
+        step = int(digits[pattern.step]) if pattern.step >= 0 else None
+        styles, texts = pattern.styles, {}
+        shown = [show(value) for show, value in zip(pattern.printers, values, strict=True)]
+        if shown != printed or pattern.rounded:
+            odd = {i for i, digits_again in enumerate(shown) if digits_again != printed[i]} | {i for i, _ in pattern.rounded}
+            marked = bytearray(styles)
+            for i in odd:
+                one = self._printed(Place(pattern.layout.keys[i], 0, 0, styles[i] == Style.NUMPY), printed[i])
+                marked[i] = one.style
                 if one.text:
                     texts[i] = one.text
-        return Row(step, pattern.layout, values, bytes(styles), texts, pattern.total)
+            styles = bytes(marked)
+        return Row(step, pattern.layout, values, styles, texts, pattern.total)
 
     def _learn(self, skeleton: bytes, text: str, reading: Reading, row: Row) -> None:
         keys = [place.key for place in reading.places]
-        marks = [(place.start, place.end) for place in reading.places]
-        if reading.step and reading.step not in marks:
-            marks.append(reading.step)
-        if len(set(keys)) != len(keys) or any("," in text[a:b] or text[a:b][:1] in "NTFtf" and text[a:b] != "NaN" for a, b in marks):
+        marks = {(place.start, place.end): f"({NUMBER})" for place in reading.places}
+        if len(set(keys)) != len(keys) or len(marks) != len(keys):
             return
-        marks.sort()
+        if reading.step:
+            marks[reading.step] = _STEP
+        if any("," in text[a:b] or text[a:b] in _WORDS for a, b in marks):
+            return
+        pieces = [*((a, b, pattern) for (a, b), pattern in marks.items()), *((a, b, "") for a, b in reading.loose)]
+        pieces.sort()
         parts, at = [], 0
-        for start, end in marks:
+        for start, end, pattern in pieces:
             if start < at:
                 return
-            parts += [_literal(text[at:start]), _STEP if (start, end) == reading.step else f"({NUMBER})"]
+            parts += [_literal(text[at:start]), pattern or _loose(text[start:end])]
             at = end
         parts.append(_literal(text[at:]))
-        if len(self._patterns) >= _MAX_PATTERNS:
-            self._patterns.clear()
-        self._patterns[skeleton] = _Pattern(
-            re.compile("".join(parts)),
-            marks.index(reading.step) + 1 if reading.step else 0,
-            row.layout,
-            [marks.index((place.start, place.end)) for place in reading.places],
-            [_printer(style) for style in row.styles],
-            row.styles,
-            reading.total,
+        known = self._patterns.setdefault(skeleton, [])
+        if len(known) >= _MAX_PATTERNS:
+            return
+        if len(self._patterns) > _MAX_SKELETONS:
+            self._patterns = {skeleton: known}
+        groups = sorted(marks)
+        rounded = [(i, self._rounded[key]) for i, key in enumerate(row.layout.keys) if key in self._rounded]
+        known.append(
+            _Pattern(
+                re.compile("".join(parts)),
+                groups.index(reading.step) if reading.step else -1,
+                row.layout,
+                [groups.index((place.start, place.end)) for place in reading.places],
+                [repr if row.layout.keys[i] in self._rounded else _printer(style) for i, style in enumerate(row.styles)],
+                row.styles,
+                reading.total,
+                rounded,
+            )
         )
 
 
 _STEP = r"(-?\d{1,18})"
+_WORDS = frozenset({"None", "null", "True", "False", "true", "false"})
 
 
 def _literal(text: str) -> str:
-    """A pattern for the words between numbers: their digits and the width of their gaps may change."""
-    return re.sub(r"(?:\\?[-+])?\d+", r"[-+]?\\d+", re.sub(r"(?:\\ |\s)+", " +", re.escape(text)))
+    """A pattern for the words between numbers; the width of their gaps may change."""
+    return re.sub(r"(?:\\ |\s)+", " +", re.escape(text))
+
+
+def _loose(text: str) -> str:
+    """A pattern for words whose digits may change too."""
+    return re.sub(r"\d+", r"\\d+", _literal(text))
 
 
 def _whole(digits: str) -> int | None:

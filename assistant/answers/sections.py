@@ -1,0 +1,443 @@
+"""The parts of the evidence: each writes itself from the run, the findings and the cards, noting its facts on the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assistant.answers.context import Context, explaining
+from assistant.answers.evidence import Curve, Fact, curve, picked, plain_value, shortened
+from assistant.answers.problems import KEY_METRICS
+from assistant.answers.prompts import labels
+from assistant.answers.speed import slow_findings
+from assistant.answers.writer import write
+from assistant.cards import cards
+from assistant.config_cards import UNLISTED, default
+from assistant.derived import derived_quantities
+from assistant.diagnosis import render
+from assistant.diagnosis.facts import number
+from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.naming import metric_card
+from assistant.diagnosis.timing import step_times
+from assistant.run import Series, Style
+
+Write = Callable[[Context], str]
+COURSE = 7
+"""Points of a curve between its first and last."""
+MAIN_SETTINGS = (
+    "algorithm.adv_estimator",
+    "data.train_batch_size",
+    "actor_rollout_ref.actor.ppo_mini_batch_size",
+    "actor_rollout_ref.actor.ppo_epochs",
+    "actor_rollout_ref.rollout.n",
+    "actor_rollout_ref.actor.optim.lr",
+    "actor_rollout_ref.actor.use_kl_loss",
+    "actor_rollout_ref.actor.kl_loss_coef",
+    "algorithm.use_kl_in_reward",
+    "actor_rollout_ref.actor.clip_ratio_low",
+    "actor_rollout_ref.actor.clip_ratio_high",
+    "actor_rollout_ref.actor.entropy_coeff",
+    "actor_rollout_ref.actor.loss_agg_mode",
+    "data.max_prompt_length",
+    "data.max_response_length",
+    "actor_rollout_ref.rollout.temperature",
+    "actor_rollout_ref.rollout.name",
+    "trainer.total_epochs",
+    "trainer.n_gpus_per_node",
+    "trainer.nnodes",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """``rank`` says how much it matters (0 first), ``place`` where it stands; ``name`` is how it is called when it is left out."""
+
+    heading: str
+    name: str
+    rank: float
+    place: float
+    write: Write
+
+
+def sections(context: Context, retrieved: Sequence[str]) -> list[Section]:
+    """Every part that this question and run give, not yet weighed against a budget."""
+    out = [Section("run", "run", 0, 0, _run)]
+    out += _findings(context)
+    out.append(Section("draft", "draft", 4, 2, lambda c: _flat(write(c))))
+    out += _metrics(context)
+    out += _settings(context)
+    out += [Section("derived", "computed quantities", 26, 5, _derived), *_time(context), *_excerpts(context), *_cards(context, retrieved)]
+    out.append(Section("fine", "checks passed", 24, 9, _fine))
+    out.append(Section("unknown", "what cannot be told", 17, 9.1, _unknown))
+    out.append(Section("others", "names of other metrics", 40, 9.2, _others))
+    return out
+
+
+# The log
+
+
+def _run(context: Context) -> str:
+    run, view, words = context.diagnosis.run, context.view, labels()
+    lines = [f"{run.framework} {run.era if run.era != 'unknown' else '(version unknown)'}, {run.algorithm or 'algorithm unknown'}"]
+    if run.first_step is not None:
+        lines.append(words["seen"].format(first=run.first_step, last=run.last_step, n=len(run.steps), lines=run.n_lines))
+        context.evidence.count(len(run.steps), "steps of the log")
+    else:
+        lines.append(words["seen_none"].format(lines=run.n_lines))
+    if any(len(c.styles) and c.styles[-1] == Style.FIXED3 for c in run.columns.values()):
+        lines.append(words["three_decimals"])
+    if len(view.attempts) > 1 and view.attempt is not None:
+        lines.append(words["attempts"].format(n=len(view.attempts), used=view.attempt + 1))
+    return "\n".join(lines)
+
+
+# Findings
+
+
+def _findings(context: Context) -> list[Section]:
+    diagnosis, question = context.diagnosis, context.question
+    if not diagnosis.findings:
+        return [Section("findings", "findings", 1, 1, lambda c: labels()["no_findings"])]
+    about = {f.id for group in explaining(context, question.metrics) for f in group} if question.metrics else set()
+    about |= set(question.findings)
+    faults = list(diagnosis.faults)
+    out: list[Section] = []
+    if not faults:
+        out.append(Section("findings", "findings", 1, 1, lambda c: labels()["only_info"]))
+    infos = [f for f in diagnosis.findings if f.severity == "info"]
+    for index, finding in enumerate(faults):
+        asked = finding.id in about
+        out.append(Section("findings", finding.id, 1 + index * 0.01, 1 + index * 0.01, _head(finding, index)))
+        detail = 2.0 + index * 0.1 if asked else 3.0 + index * 1.5
+        out.append(Section("findings", f"{finding.id} (causes and fixes)", detail, 1.001 + index * 0.01, _detail(finding)))
+    for index, finding in enumerate(infos):
+        rank = 2.5 + index * 0.1 if finding.id in about else 12 + index
+        out.append(Section("findings", finding.id, rank, 1.5 + index * 0.01, _head(finding, len(faults) + index)))
+    return out
+
+
+def _head(finding: Finding, index: int) -> Write:
+    def text(context: Context) -> str:
+        words = labels()
+        severity = words["info"] if finding.severity == "info" else finding.severity
+        when = f"; {words['since']} {finding.first_step}" if finding.first_step is not None and finding.severity != "info" else ""
+        if when and finding.last_step is not None and finding.last_step != finding.first_step:
+            when += f" {words['until']} {finding.last_step}"
+        follows = f"; {words['follows']} {', '.join(finding.follows)}" if finding.follows else ""
+        summary = context.evidence.summary(finding)
+        facts = [context.evidence.quantity(q) for q in finding.facts.values()]
+        ids = ", ".join(f"{f.id}={f.text}" + (f"@{f.step}" if f.step is not None else "") for f in _once(facts) if len(f.text) <= 24)
+        return f"{index + 1}. {finding.id} [{severity}{when}{follows}] {context.evidence.title(finding)}: {summary}" + (f" ({ids})" if ids else "")
+
+    return text
+
+
+def _detail(finding: Finding) -> Write:
+    def text(context: Context) -> str:
+        words, language, run = labels(), context.language, context.diagnosis.run
+        lines = []
+        if reasons := render.causes(finding, language)[:4]:
+            lines.append(f"   {words['causes']}: " + "; ".join(reasons))
+        for fix in render.fixes(finding, run, language)[:4]:
+            change = ""
+            if fix["key"]:
+                start = f" {plain_value(fix['from'])} →" if fix["from"] is not None else " →" if fix["to"] is not None else ""
+                change = f"{fix['key']}{start}{' ' + plain_value(fix['to']) if fix['to'] is not None else ''}. "
+                if fix["to"] is not None:
+                    to = float(fix["to"]) if isinstance(fix["to"], (int, float)) and not isinstance(fix["to"], bool) else plain_value(fix["to"])
+                    context.evidence.derived(to, f"proposed by {finding.id}", metric=str(fix["key"]), text=plain_value(fix["to"]))
+            lines.append(f"   {words['fix']}: {change}{fix['why']}" + (f" ({words['check']}: {fix['check']})" if fix["check"] else ""))
+        if finding.severity != "info" and (against := render.rules_out(finding, language)[:2]):
+            lines.append(f"   {words['rules_out']}: " + " ".join(against))
+        return "\n".join(lines)
+
+    return text
+
+
+# Metrics
+
+
+def _metrics(context: Context) -> list[Section]:
+    question, view = context.question, context.view
+    chosen: dict[str, tuple[float, bool]] = {}  # canonical → (rank, in full)
+
+    def want(metric: str, rank: float, full: bool) -> None:
+        if metric not in chosen or chosen[metric][0] > rank:
+            chosen[metric] = (rank, full or chosen.get(metric, (0, False))[1])
+
+    for index, metric in enumerate(question.metrics):
+        want(metric, 2.2 + index * 0.1, True)
+        found = cards().get(metric_card(metric) or "")
+        for near, other in enumerate((found.front.get("watch_with") or ()) if found else ()):
+            want(str(other), 6 + index + near * 0.3, False)
+    names = view.names
+    for index, finding in enumerate(context.diagnosis.findings[:6]):
+        for near, point in enumerate(finding.evidence[:4]):
+            if point.metric in names and names[point.metric].canonical:
+                want(names[point.metric].canonical, (3.5 if index < 2 else 8) + index + near * 0.2, index == 0 and not question.metrics)
+    for index, metric in enumerate(KEY_METRICS):
+        want(metric, (5.2 if not question.metrics else 10) + index * 0.3, False)
+    out = []
+    for index, (metric, (rank, full)) in enumerate(sorted(chosen.items(), key=lambda row: row[1][0])):
+        if context.series(metric) is not None:
+            out.append(Section("metrics", context.key(metric), rank, 3 + index * 0.01, _row(metric, full)))
+        elif metric in question.metrics:
+            out.append(Section("metrics", metric, rank, 3 + index * 0.01, _absent(metric)))
+    for index, key in enumerate(question.extra_keys):
+        out.append(Section("metrics", key, 2.2, 3.5 + index * 0.01, _printed(key)))
+    if question.steps and not question.metrics:
+        out.append(Section("metrics", "values at the step asked about", 2.3, 3.9, _around))
+    return out
+
+
+def _absent(metric: str) -> Write:
+    return lambda context: labels()["absent"].format(key=context.key(metric))
+
+
+def _printed(key: str) -> Write:
+    def text(context: Context) -> str:
+        series = context.view.printed(key)
+        return "" if series is None or not len(series) else _of_series(context, curve(series), True, "")
+
+    return text
+
+
+def _row(metric: str, full: bool) -> Write:
+    def text(context: Context) -> str:
+        found = context.curve(metric)
+        if found is None:
+            return ""
+        card = cards().get(metric_card(metric) or "")
+        title = card.title(context.language) if card else ""
+        return _of_series(context, found, full, title)
+
+    return text
+
+
+def _of_series(context: Context, found: Curve, full: bool, title: str) -> str:
+    series = found.series
+    parts = [f"{series.name}" + (f" ({title})" if title and title != series.name else "") + f" n={len(series)}"]
+    if series.n_nonfinite:
+        parts.append(labels()["nonfinite"].format(k=series.n_nonfinite, n=len(series)))
+        parts.append(f"first not finite {_fact(context, series, int(np.argmin(series.finite)))}")
+    if found.first is None or found.last is None or found.lowest is None or found.highest is None:
+        return " | ".join(parts)
+    if found.n_finite == 1 or not found.moves:
+        return " | ".join([*parts, f"{'always ' if found.n_finite > 1 else ''}{_fact(context, series, found.last)}"])
+    parts += [f"first {_fact(context, series, found.first)}", f"last {_fact(context, series, found.last)}"]
+    if found.n_finite > 2:
+        parts += [f"min {_fact(context, series, found.lowest)}", f"max {_fact(context, series, found.highest)}"]
+    if found.n_finite > 20:
+        values = series.values[series.finite]
+        for name, window in (("first 10", values[:10]), ("last 10", values[-10:])):
+            fact = context.evidence.derived(float(np.median(window)), f"median of the {name} values of {series.name}", metric=series.name)
+            parts.append(f"median of {name} {fact.id}={fact.text}")
+    if found.n_finite >= 4:
+        parts.append("rising" if found.direction.rising else "falling" if found.direction.falling else "no clear trend")
+    shown = {found.first, found.last, found.lowest, found.highest}
+    if full:
+        parts += [f"asked {fact}" for fact in _asked(context, series, shown)]
+        parts += [f"{finding.id} begins {_fact(context, series, at)}" for finding, at in _onsets(context, series, shown)]
+    if full and found.n_finite > 6:
+        where = np.flatnonzero(series.finite)
+        between = where[np.linspace(0, len(where) - 1, COURSE + 2).round().astype(np.int64)][1:-1]
+        parts.append("course " + " ".join(_fact(context, series, int(i)) for i in dict.fromkeys(between.tolist()) if i not in shown))
+    return " | ".join(parts)
+
+
+def _asked(context: Context, series: Series, shown: set[int]) -> list[str]:
+    """Values at the steps of the question and beside them."""
+    out = []
+    for step in context.question.steps[:3]:
+        for near in (step - 1, step, step + 1):
+            index = series.index_at(near)
+            if index is not None and index not in shown:
+                shown.add(index)
+                out.append(_fact(context, series, index))
+        if series.index_at(step) is None and len(series):
+            nearest = int(np.argmin(np.abs(series.steps - step)))
+            out.append(f"nothing printed at step {step}; nearest {_fact(context, series, nearest)}")
+    return out
+
+
+def _onsets(context: Context, series: Series, shown: set[int]) -> list[tuple[Finding, int]]:
+    out = []
+    for finding in context.diagnosis.faults[:3]:
+        if finding.first_step is not None and any(p.metric == series.name for p in finding.evidence):
+            index = series.index_at(finding.first_step)
+            if index is not None and index not in shown:
+                shown.add(index)
+                out.append((finding, index))
+    return out
+
+
+def _around(context: Context) -> str:
+    lines = []
+    for metric in KEY_METRICS:
+        series = context.series(metric)
+        if series is not None and (values := _asked(context, series, set())):
+            lines.append(f"{series.name} " + " ".join(values))
+    return "\n".join(lines)
+
+
+def _fact(context: Context, series: Series, index: int) -> str:
+    fact = context.evidence.point(series.point(index))
+    return f"{fact.id}={fact.text}" + (f"@{fact.step}" if fact.step is not None else "")
+
+
+# Settings, quantities, time
+
+
+def _settings(context: Context) -> list[Section]:
+    run, question = context.diagnosis.run, context.question
+    asked = list(question.settings)
+    for finding in context.diagnosis.faults[:4]:
+        asked += [str(fix["key"]) for fix in render.fixes(finding, run) if fix["key"]]
+    asked = list(dict.fromkeys(asked))
+    out = []
+    if asked:
+        out.append(Section("config", "settings of the findings", 5, 4, lambda c: "\n".join(line for key in asked if (line := _setting(c, key, True)))))
+    if not run.config:
+        return [*out, Section("config", "settings", 11, 4.1, lambda c: labels()["no_config"])]
+    rest = [key for key in MAIN_SETTINGS if key not in asked]
+    out.append(Section("config", "main settings", 11, 4.1, lambda c: "\n".join(line for key in rest if (line := _setting(c, key, False)))))
+    return out
+
+
+def _setting(context: Context, key: str, even_absent: bool) -> str:
+    run, words = context.diagnosis.run, labels()
+    if key in run.config:
+        fact = context.evidence.config(key, run.config[key])
+        return f"{fact.id} {key} = {fact.text[:80]}"
+    if not even_absent:
+        return ""
+    value = default(key, run.era)
+    known = value is not UNLISTED and value is not None and "${" not in str(value)
+    if known:
+        real = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else plain_value(value)
+        context.evidence.derived(real, f"default of {key}", metric=key, text=plain_value(value))
+    return words["absent_setting"].format(key=key) + (f" ({words['default'].format(value=plain_value(value))})" if known else "")
+
+
+def _derived(context: Context) -> str:
+    lines = []
+    for name, found in derived_quantities(context.view).items():
+        fact = context.evidence.derived(found.value, found.formula)
+        lines.append(f"{fact.id} {name} = {fact.text} ({found.formula})")
+    return "\n".join(lines)
+
+
+def _time(context: Context) -> list[Section]:
+    times = step_times(context.view)
+    if times is None:
+        return []
+    asked = context.question.intent == "time" or any(m.startswith(("time_", "throughput", "mfu", "per_token", "seconds")) for m in context.question.metrics)
+    slow = any(f.severity != "info" for f in slow_findings(context)) or any("OOM" in f.id or "slow" in f.id for f in context.diagnosis.faults)
+    return [Section("time", "time table", 2.4 if asked else 9 if slow else 20, 6, _time_table)]
+
+
+def _time_table(context: Context) -> str:
+    times = step_times(context.view)
+    if times is None:
+        return ""
+    total = context.evidence.derived(times.typical, "median seconds of a step, validation and checkpoints left out")
+    lines = [f"median step {total.id}={total.text} s"]
+    for row in times.table()[:10]:
+        name = row.name or "in no timer"
+        seconds = context.evidence.derived(row.seconds, f"mean of {row.name or 'step time in no timer'}", metric=row.name or None)
+        share = context.evidence.derived(
+            row.share, f"sum of {row.name or 'time in no timer'} / sum of the step time", metric=row.name or None, text=f"{number(round(100 * row.share, 1))}%"
+        )
+        inside = {"gen": " (inside gen)", "adv": " (inside adv)", "outside": f" (outside the step, in {row.n} steps)"}.get(row.parent, "")
+        lines.append(f"{name}{inside} {seconds.id}={seconds.text} s, {share.id}={share.text}")
+        if row.parent == "outside":
+            context.evidence.count(row.n, f"steps with {row.name}")
+    return "\n".join(lines)
+
+
+# Words of the log
+
+
+def _excerpts(context: Context) -> list[Section]:
+    rows = {row.line: row.text for finding in context.diagnosis.findings for row in finding.excerpt}
+    rows |= {event.line: event.text for event in context.diagnosis.run.events if event.fatal}
+    if not rows:
+        return []
+    crash = any(f.excerpt for f in context.diagnosis.faults)
+    lines = sorted(rows.items())[:16]
+    return [Section("excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {_flat(text)[:240]}" for line, text in lines))]
+
+
+# Cards
+
+
+def _cards(context: Context, retrieved: Sequence[str]) -> list[Section]:
+    wanted: dict[str, float] = {}
+    for index, metric in enumerate(context.question.metrics):
+        if card := metric_card(metric):
+            wanted.setdefault(card, 2.8 + index * 1.2)
+    lead = [f for f in context.diagnosis.findings if f.id in context.question.findings] or list(context.diagnosis.faults)
+    for index, finding in enumerate(lead[:3]):
+        wanted.setdefault(f"findings/{finding.id}", 4.5 + index * 2.5)
+    for index, name in enumerate([*(f"findings/{n}" for n in context.question.findings), *context.question.concepts]):
+        wanted.setdefault(name, 3.2 + index * 0.5)
+    for index, name in enumerate(retrieved[:6]):
+        wanted.setdefault(name, 4.8 + index * 1.6)
+    known = cards()
+    return [Section("cards", name, rank, 8 + rank / 1000, _card(name, rank < 7)) for name, rank in wanted.items() if name in known]
+
+
+def _card(name: str, full: bool) -> Write:
+    def text(context: Context) -> str:
+        found, language, words = context.evidence.cite(name), context.language, labels()
+        if found is None:
+            return ""
+        fields = [context.evidence.text_of(found, "short"), context.evidence.text_of(found, "definition") if full else ""]
+        notes = [f"{words['this_version']}: {note}" for note in context.evidence.era_notes(found)]
+        said = context.question.properties
+        extra = [key for key, when in (("zero", "zero"), ("negative", "negative"), ("nan", "nan"), ("absent", "missing")) if when in said]
+        if full:
+            extra += ["healthy", "advice", "lookalikes", "may_have_read"]
+        fields += notes + [context.evidence.text_of(found, key) for key in extra]
+        body = found.body.get(language) or found.body.get("en", "")
+        if found.folder != "metrics":
+            terms = [*context.question.metrics, *re.findall(r"[A-Za-z_]{4,}|[\u3400-\u9fff]{2}", context.question.text)]
+            fields.append(shortened(_flat(body), 170 if full else 70, language) if full else picked(_flat(body), terms, 70, language))
+        number_of = f"K{context.evidence.cards.index(name) + 1}"
+        kept = [f for f in dict.fromkeys(fields) if f]
+        return f"{number_of} {name} – {found.title(language)}: " + " ".join(kept)
+
+    return text
+
+
+# What was checked
+
+
+def _fine(context: Context) -> str:
+    names = [name for name in context.diagnosis.fine if not name.startswith("crash-")]
+    crashes = any(name.startswith("crash-") for name in context.diagnosis.fine) and not any(
+        f.id.startswith("crash-") for f in context.diagnosis.findings
+    )
+    return ", ".join([*names, *([labels()["no_crash"]] if crashes else [])])
+
+
+def _unknown(context: Context) -> str:
+    asked = set(context.question.findings)
+    order = sorted(context.diagnosis.unknown, key=lambda u: (u.finding not in asked, "=" not in u.needs or u.needs.startswith("steps>=")))
+    rows = [f"{u.finding} (needs {render.needs(u.needs, context.language)})" for u in order]
+    return "; ".join(rows[:14])
+
+
+def _others(context: Context) -> str:
+    return ", ".join(list(context.diagnosis.run.columns)[:120])
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text).strip()
+
+
+def _once(facts: Sequence[Fact]) -> list[Fact]:
+    return list({fact.id: fact for fact in facts}.values())

@@ -1,0 +1,95 @@
+"""Ray Tune's ``Result for <trial>:`` with the result below it, nested by indentation."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from assistant.logs.formats.base import SPECIFIC, BlockReader, Fit, Head, Sample
+from assistant.logs.shapes.blocks import BlockRows
+from assistant.logs.shapes.printed import NUMBER
+from assistant.logs.shapes.scoring import score_parts
+
+_START = re.compile(r"Result for (\S+):\s*$")
+_LINE = re.compile(r"^( *)(?:- )?([^\s:][^:]*):(?: (.*))?$")
+_NUMBER = re.compile(NUMBER + r"|[-+]?\.(?:nan|inf)", re.IGNORECASE)
+_STEPS = ("training_iteration", "iterations_since_restore", "timesteps_total")
+_NO_METRICS = frozenset({"pid", "timestamp", "experiment_tag", "time_since_restore", "warmup_time"})
+
+
+class ResultReader(BlockRows):
+    """Every line of a result is looked at until one stands at the left edge again."""
+
+    def __init__(self, marks: Sequence[bytes]) -> None:
+        super().__init__(marks)
+        self._path: list[tuple[int, str]] = []
+        self._found: list[tuple[int, str, str]] = []
+
+    def piece(self, raw: bytes, last: bool) -> None:
+        text = raw.decode("utf-8", "replace").rstrip()
+        if _START.search(text):
+            self._end()
+            self.busy = True
+            return
+        if not self.busy:
+            return
+        line = _LINE.match(text)
+        if not text.strip() or not text.startswith(" ") or line is None:
+            if text.strip() and not text.startswith(" "):
+                self._end()
+            return
+        indent, key, value = len(line[1]), line[2].strip(), (line[3] or "").strip()
+        while self._path and self._path[-1][0] >= indent:
+            self._path.pop()
+        if not value:
+            self._path.append((indent, key))
+        elif _NUMBER.fullmatch(value) and key not in _NO_METRICS:
+            self._found.append((self.line, "/".join([*(name for _, name in self._path), key]), value))
+
+    def _end(self) -> None:
+        found, self._found, self._path, self.busy = self._found, [], [], False
+        counts = Counter(key.rpartition("/")[2] for _, key, _ in found)
+        now = self.line
+        by_key = {}
+        for line, key, value in found:
+            leaf = key.rpartition("/")[2]
+            self.line = line
+            self.cell(leaf if counts[leaf] == 1 else key, value.replace(".nan", "nan").replace(".inf", "inf"))
+            by_key[leaf] = value
+        self.line = now
+        step = next((by_key[key] for key in _STEPS if by_key.get(key, "").isdigit()), None)
+        self.block_step = int(step) if step else None
+        super().close()
+
+    def close(self) -> None:
+        self._end()
+
+
+class Rllib:
+    name = "rllib"
+    shape = "Result for <trial>: and nested lines"
+    frameworks = ("rllib",)
+    rank = SPECIFIC
+    console = True
+    marks = (b"Result for ",)
+    samples: Sequence[Sample] = (
+        Sample(
+            "Result for PPO_CartPole-v0_120b5_00000:\n  episode_reward_mean: 22.57\n  info:\n    learner:\n      default_policy:\n"
+            "        learner_stats:\n          entropy: 0.6657\n          kl: .nan\n  timesteps_total: 4000\n  training_iteration: 1\n\n",
+            [{"step": 1, "values": {"episode_reward_mean": 22.57, "entropy": 0.6657, "kl": "nan", "timesteps_total": 4000}}],
+            "rllib",
+        ),
+    )
+
+    def score(self, head: Head) -> Fit:
+        return score_parts(head, self.marks, self.reader, self.shape)
+
+    def reader(self) -> BlockReader:
+        return ResultReader(self.marks)
+
+    def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
+        return "rllib"
+
+
+FORMATS = (Rllib(),)

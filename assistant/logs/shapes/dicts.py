@@ -1,0 +1,248 @@
+"""Reads dicts that a trainer prints: on one line, over many lines (pprint, a wrapped paste), behind a bar or a step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from assistant.logs.formats.base import BlockReader
+from assistant.logs.prefix import split_process, strip_colours
+from assistant.logs.shapes.dict_places import Found, find_places
+from assistant.logs.shapes.numbering import BarSteps
+from assistant.logs.shapes.rows import Place, Reading, Row, RowReader
+from assistant.run import NO_STEP
+
+_QUOTE = rb"(?:['\"]|\xe2\x80[\x98-\x9f]|&quot;|&#39;)"
+OPEN = re.compile(rb"\{\s{0,200}(?=" + _QUOTE + rb")")
+_STEP_BEFORE = re.compile(
+    rb"(?:\A|[^A-Za-z0-9_])(global[_ ]?step|train(?:ing)?[_ ]step|step|iteration|iter|rollout|perf|eval|passrate|critic-step|epoch|update"
+    rb"|episode)s?\s*[=:#]?\s*(\d{1,12})\s*(?:/\s*\d+)?\s*[:\-|,]*\s*(?:(?:stats|metrics|results|eval_metrics|logs)\s*[:=]?)?\s*\Z",
+    re.IGNORECASE,
+)
+_BRACES = re.compile(rb"'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|[{}]")
+_OTHER_LINE = re.compile(
+    rb"\s*(?:\{\s*['\"]|\[?\d{4}-\d\d-\d\d|Traceback |\s*\d+%\||(?:step|iteration|epoch|rollout|perf|eval)\s+\d+\s*:)|\s*$", re.IGNORECASE
+)
+_INSIDE = re.compile(rb"[\s,]*(?:['\"}\])\[(\-+.\d]|None|True|False|nan|inf|array|tensor|np\.)|.*['\"]\s*:|.*[\d\])},]\s*$")
+_ENTITIES = ((b"&quot;", b'"'), (b"&#39;", b"'"), (b"&#x27;", b"'"), (b"\xc2\xa0", b" "))
+_SMART = re.compile(rb"\xe2\x80[\x98-\x9f]")
+_MAX_LINES = 3000
+_MAX_BYTES = 1 << 19
+_BACK, _AHEAD = 4096, 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Which dicts are metrics. ``quick`` must be found in the raw text (unless a step stands before); ``accept`` gets what
+    was found and whether a step stands before. ``step_keys``: names that hold the step, the best first."""
+
+    quick: re.Pattern[bytes]
+    accept: Callable[[Found, bool], bool]
+    step_keys: Sequence[str]
+    rounded: dict[str, int] = field(default_factory=dict)
+    rename: Callable[[list[Place]], list[Place]] = lambda places: places
+    is_summary: Callable[[Sequence[str]], bool] = lambda keys: False
+    torn_start: re.Pattern[bytes] | None = None
+
+
+class DictReader(BlockReader):
+    """See `Accepts`. Steps: before the dict, else in it, else the bar beside it, else records are numbered."""
+
+    def __init__(self, accepts: Accepts) -> None:
+        super().__init__()
+        self.accepts = accepts
+        self.rows = RowReader(self.table, self._find, rounded=accepts.rounded)
+        self.bars = BarSteps()
+        self._prefixed = False
+        self._first = True
+        self._process_of: dict[int, str] = {}
+        self._merged: set[int] = set()
+
+    def feed(self, block: bytes, final: bool) -> int:
+        size = len(block)
+        done = 0  # what was taken
+        counted = 0  # up to where lines were counted
+        if self._first:
+            self._first = False
+            done = counted = self._torn_start(block, final)
+        while (opening := OPEN.search(block, done)) is not None:
+            at = opening.start()
+            line_start = block.rfind(b"\n", 0, at) + 1
+            before = block[max(line_start - 240, done, 0) : at]
+            named = _STEP_BEFORE.search(_plain_tail(before))
+            end = block.find(b"\n", at)
+            end = size if end < 0 else end
+            if not (named or self.accepts.quick.search(block, at, min(size, at + _MAX_BYTES if end - at < 80 else end))):
+                done = max(end if end - at < 4096 else at + 1, at + 1) if not _another(block, at + 1, end) else at + 1
+                continue
+            pieces, stop, closed = self._gather(block, at, end, line_start)
+            if not closed and not final and stop >= size - 1 and size - at < _MAX_BYTES:
+                self.line += block.count(b"\n", counted, line_start)
+                return line_start
+            self.line += block.count(b"\n", counted, at)
+            counted = at
+            step = int(named[2]) if named else None
+            process = split_process(strip_colours(block[line_start:at]))[0]
+            taken = self._take(pieces, step, process, block, at, stop, done, final and stop >= size)
+            done = stop if taken else max(at + 1, min(stop, end))
+        self.line += block.count(b"\n", counted)
+        return size
+
+    def _torn_start(self, block: bytes, final: bool) -> int:
+        """A paste may begin inside a dict: ``'loss': 0.1, 'kl': 0.2}``."""
+        torn = self.accepts.torn_start
+        end = block.find(b"\n")
+        end = len(block) if end < 0 else end
+        line = block[:end]
+        if torn is None or not torn.match(line) or (OPEN.match(line.lstrip())):
+            return 0
+        text = _plain(line)
+        self._prefixed = False
+        row = self.rows.read(text)
+        if row is None:
+            return 0
+        self._add(row, None, self.line, final and end == len(block))
+        self.bars.see(block, 0, 0, end, len(block))
+        return end
+
+    def _gather(self, block: bytes, at: int, end: int, line_start: int) -> tuple[list[tuple[int, bytes]], int, bool]:
+        """The dict that opens at ``at`` as (lines further down, text) pieces; where it stops; whether it closed."""
+        size = len(block)
+        depth, stop = _depth(block, at, end, 0)
+        if depth <= 0:
+            return [(0, block[at:stop])], stop, True
+        first = block[at:end]
+        pieces = [(0, first)]
+        process = split_process(strip_colours(block[line_start:at]))[0]
+        lines = 0
+        while end + 1 < size and lines < _MAX_LINES:
+            start = end + 1
+            end = block.find(b"\n", start)
+            end = size if end < 0 else end
+            lines += 1
+            tag, rest = split_process(strip_colours(block[start:end]))
+            if tag and tag != process:
+                continue
+            if _OTHER_LINE.match(rest) or not _INSIDE.match(rest):
+                return pieces, start - 1, False
+            depth, stop = _depth(rest, 0, len(rest), depth)
+            pieces.append((lines, rest[: stop if depth <= 0 else len(rest)]))
+            if depth <= 0:
+                tail = len(rest) - stop
+                return pieces, end - tail, True
+        return pieces, end, False
+
+    def _take(
+        self, pieces: list[tuple[int, bytes]], step: int | None, process: str, block: bytes, at: int, stop: int, done: int, at_end: bool
+    ) -> bool:
+        self._prefixed = step is not None
+        if len(pieces) == 1:
+            row = self.rows.read(_plain(pieces[0][1]))
+            if row is None:
+                return False
+            if self._of_another_process(row, process, step):
+                return True
+            self._add(row, step, self.line, at_end)
+        elif not self._many_lines(pieces, step):
+            return False
+        self.bars.see(block, done, at, stop, len(block))
+        return True
+
+    def _many_lines(self, pieces: list[tuple[int, bytes]], step: int | None) -> bool:
+        texts = [_plain(text.strip(b"\r")).decode("utf-8", "replace") for _, text in pieces]
+        ends: list[int] = []
+        for text in texts:
+            ends.append((ends[-1] if ends else 0) + len(text))
+        whole = "".join(texts)
+        reading = self._find(whole)
+        if reading is None:
+            return False
+        by_line: dict[int, list[Place]] = {}
+        for place in reading.places:
+            piece = next(i for i, end in enumerate(ends) if place.start < end)
+            by_line.setdefault(pieces[piece][0], []).append(place)
+        row = self.rows.row(whole, reading)
+        number = step if step is not None else row.step
+        joined = False
+        for offset, places in by_line.items():
+            part = self.rows.row(whole, Reading(places))
+            self._put(part, number, self.line + offset, joined)
+            joined = True
+        if reading.cut:
+            self.cut_lines.append(self.line + pieces[-1][0])
+        return joined
+
+    def _of_another_process(self, row: Row, process: str, step: int | None) -> bool:
+        """Whether another process prints the same keys (each rank its own line): only the first one's lines count."""
+        if step is not None or row.step is not None or not process:
+            return False
+        return self._process_of.setdefault(id(row.layout), process) != process
+
+    def _add(self, row: Row, step: int | None, line: int, at_end: bool) -> None:
+        if row.cut:
+            self.cut_lines.append(line)
+        self._put(row, step if step is not None else row.step, line, False)
+        if row.total:
+            self.total_steps = row.total
+
+    def _put(self, row: Row, step: int | None, line: int, joined: bool) -> None:
+        summary = not joined and step is None and len(self.table) > 0 and self.accepts.is_summary(row.layout.keys)
+        if step is None and not joined and not summary:
+            self.bars.expect(len(self.table))
+        self.table.add(NO_STEP if step is None else step, line, row.layout, row.values, row.styles, row.texts, joined or summary)
+        if joined or summary:
+            self._merged.add(len(self.table) - 1)
+
+    def _find(self, text: str) -> Reading | None:
+        found = find_places(text)
+        if not found.places or not self.accepts.accept(found, self._prefixed):
+            return None
+        places = self.accepts.rename(found.places)
+        step = found.ratio
+        if step is None:
+            by_key = {place.key: place for place in found.places}
+            for key in self.accepts.step_keys:
+                place = by_key.get(key)
+                if place and re.fullmatch(r"\d{1,15}", text[place.start : place.end]):
+                    step = (place.start, place.end)
+                    break
+        return Reading(places, step, found.total, found.cut, found.loose)
+
+    def finish(self) -> None:
+        total = self.bars.settle(self.table.steps, self._merged)
+        self.total_steps = self.total_steps or total
+        self.counted = self.bars.counted
+
+
+def _depth(block: bytes, start: int, end: int, depth: int) -> tuple[int, int]:
+    """Open braces after ``block[start:end]``, and where they closed (``end`` when they did not)."""
+    for brace in _BRACES.finditer(block, start, end):
+        if brace[0] == b"{":
+            depth += 1
+        elif brace[0] == b"}":
+            depth -= 1
+            if depth <= 0:
+                return depth, brace.end()
+    return depth, end
+
+
+def _another(block: bytes, start: int, end: int) -> bool:
+    return OPEN.search(block, start, end) is not None
+
+
+def _plain_tail(before: bytes) -> bytes:
+    """What stands before a dict, without colours and what a process prefix would hide."""
+    return strip_colours(before) if b"\x1b" in before or b"[" in before else before
+
+
+def _plain(raw: bytes) -> bytes:
+    """The text of a dict with plain quotes and spaces."""
+    if b"\xe2\x80" in raw:
+        raw = _SMART.sub(lambda found: b'"' if found[0][-1] in (0x9C, 0x9D, 0x9E, 0x9F) else b"'", raw)
+    if b"&" in raw or b"\xc2" in raw:
+        for entity, plain in _ENTITIES:
+            raw = raw.replace(entity, plain)
+    if b"\x1b" in raw:
+        raw = strip_colours(raw)
+    return raw.replace(b"\x00", b"").strip()

@@ -1,0 +1,153 @@
+"""Formats whose records stand on lines of their own: what is common to all of them, so that a format is little more than a
+pattern and a few sample lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from assistant.logs.formats.base import SPECIFIC, BlockReader, Fit, Head, Sample
+from assistant.logs.formats.frameworks import framework_by_names
+from assistant.logs.prefix import strip_colours, strip_end
+from assistant.logs.shapes.printed import NUMBER, WITH_COMMAS
+from assistant.logs.shapes.rows import Place, Reading, Row, RowReader
+from assistant.logs.shapes.scoring import score_lines
+from assistant.run import NO_STEP
+
+VALUE = rf"(?P<value>{WITH_COMMAS}|{NUMBER})"
+UNIT = r"(?:\s?(?:%|ms|s|GB|GiB|MB|MiB|KB|B|K|M|TFLOPS?|tokens/s(?:ec)?|tok/s|tokens/sample|it/s|s/it|/s)(?![A-Za-z]))?"
+_MAX_LINE = 1 << 16
+
+
+class LinesReader(BlockReader):
+    """Looks at the lines that hold a mark (a pattern over the raw bytes) and makes rows of those that ``find`` reads.
+
+    A line that prints no step belongs to the step before when ``follows`` (one record over several lines), else it is a
+    record of its own. Records are numbered when no line prints a step.
+    """
+
+    def __init__(
+        self,
+        marks: Sequence[bytes],
+        find: Callable[[str], Reading | None],
+        *,
+        fixed: bool = False,
+        rounded: dict[str, int] | None = None,
+        follows: bool = False,
+    ) -> None:
+        super().__init__()
+        self.marks = re.compile(b"|".join(re.escape(mark) for mark in marks))
+        self.rows = RowReader(self.table, find, fixed=fixed, rounded=rounded)
+        self.follows = follows
+        self.step: int | None = None
+        self.joined: set[int] = set()
+        self.busy = False
+        """Every line is looked at, not only those with a mark (the inside of a block)."""
+
+    def feed(self, block: bytes, final: bool) -> int:
+        size = len(block)
+        pos = 0
+        search = self.marks.search
+        while pos < size:
+            if self.busy:
+                start = pos
+                end = block.find(b"\n", pos)
+            else:
+                hit = search(block, pos)
+                if hit is None:
+                    self.line += block.count(b"\n", pos)
+                    return size
+                start = block.rfind(b"\n", pos, hit.start()) + 1 or pos
+                self.line += block.count(b"\n", pos, start)
+                end = block.find(b"\n", hit.start())
+            end = size if end < 0 else end
+            self.take(block[start:end], end == size and final)
+            self.line += end < size
+            pos = end + 1
+        return size
+
+    def take(self, raw: bytes, last: bool) -> None:
+        """One line; what a carriage return overwrites counts as lines of their own. ``last``: the log ends with it."""
+        if b"\x1b" in raw or b"[0m" in raw:
+            raw = strip_colours(raw)
+        if b"\xc2\xa0" in raw:
+            raw = raw.replace(b"\xc2\xa0", b" ")
+        if b"\x00" in raw:
+            raw = raw.replace(b"\x00", b"")
+        if b"\r" not in raw:
+            self.piece(raw, last)
+            return
+        for piece in raw.split(b"\r"):
+            if self.busy or self.marks.search(piece):
+                self.piece(piece, last)
+
+    def piece(self, raw: bytes, last: bool) -> None:
+        if len(raw) > _MAX_LINE:
+            self.skip(self.line, raw)
+            return
+        row = self.rows.read(strip_end(raw) if raw[-1:] in b" \t]m" else raw)
+        if row is not None:
+            self.put(row)
+
+    def put(self, row: Row) -> None:
+        if row.cut:
+            self.cut_lines.append(self.line)
+        if row.total:
+            self.total_steps = row.total
+        step = row.step
+        joined = False
+        if step is not None:
+            self.step = step
+        elif self.follows and len(self.table):
+            step, joined = self.step, True
+        self.append(row, step, joined)
+
+    def append(self, row: Row, step: int | None, joined: bool, line: int | None = None) -> None:
+        if joined:
+            self.joined.add(len(self.table))
+        number = NO_STEP if step is None else step
+        self.table.add(number, self.line if line is None else line, row.layout, row.values, row.styles, row.texts, joined)
+
+    def finish(self) -> None:
+        steps = self.table.steps
+        if len(steps) and all(step == NO_STEP for step in steps):
+            self.counted = True
+            count = 0
+            for row in range(len(steps)):
+                count += row not in self.joined
+                steps[row] = count
+
+
+class LineFormat:
+    """A format of single lines. A subclass says ``marks`` and ``find``; see `LinesReader`."""
+
+    name = ""
+    shape = "a line a record"
+    frameworks: Sequence[str] = ()
+    rank = SPECIFIC
+    console = True
+    marks: Sequence[bytes] = ()
+    fixed = False
+    rounded: Mapping[str, int] = {}
+    follows = False
+    samples: Sequence[Sample] = ()
+
+    def find(self, text: str) -> Reading | None:
+        raise NotImplementedError
+
+    def reader(self) -> BlockReader:
+        return LinesReader(self.marks, self.find, fixed=self.fixed, rounded=dict(self.rounded), follows=self.follows)
+
+    def score(self, head: Head) -> Fit:
+        return score_lines(head, self.marks, self.reader, self.shape)
+
+    def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
+        return self.frameworks[0] if len(self.frameworks) == 1 else framework_by_names(names, seen, self.frameworks[0])
+
+
+def pairs(pattern: re.Pattern[str], text: str, start: int = 0, end: int | None = None) -> list[Place]:
+    """Every match of a pattern with the groups ``key`` and ``value``."""
+    return [
+        Place(found["key"].strip(), found.start("value"), found.end("value"))
+        for found in pattern.finditer(text, start, len(text) if end is None else end)
+    ]

@@ -1,0 +1,25 @@
+"""Marks beside parts of a model's answer that could not be verified. They hold no digits."""
+
+TEXT: dict[str, tuple[str, str]] = {
+    "number": ("⚠ (not in the log)", "⚠（日志中没有）"),
+    "number_right": ("⚠ (the log says {right})", "⚠（日志里是 {right}）"),
+    "metric": ("⚠ (a value of another metric)", "⚠（是另一个指标的值）"),
+    "metric_right": ("⚠ (the log says {right})", "⚠（日志里是 {right}）"),
+    "step": ("⚠ (no such step in the evidence)", "⚠（证据里没有这一步）"),
+    "line": ("⚠ (no such line in the evidence)", "⚠（证据里没有这一行）"),
+    "version": ("⚠ (version not confirmed)", "⚠（版本未经证实）"),
+    "setting": ("⚠ (not the value in the log or the cards)", "⚠（与日志或卡片中的值不符）"),
+    "placeholder": ("⚠ (no such fact)", "⚠（没有这条事实）"),
+    "direction": ("⚠ (wrong direction)", "⚠（方向不对）"),
+    "direction_right": ("⚠ (the log shows: {right})", "⚠（日志显示：{right}）"),
+    "name": ("⚠ (unknown name)", "⚠（未知名称）"),
+    "verdict": ("⚠ (contradicts the checks)", "⚠（与检测结果矛盾）"),
+    "verdict_right": ("⚠ (contradicts the checks: {right})", "⚠（与检测结果矛盾：{right}）"),
+    "broken": ("⚠ (no check found a fault)", "⚠（检测没有发现问题）"),
+    "fine": ("⚠ (checked, and not so)", "⚠（已检查，并非如此）"),
+    "fine_right": ("⚠ (checked, and not so: {right})", "⚠（已检查，并非如此：{right}）"),
+    "guess": ("(the model's own guess; no check or card says so)", "（模型自己的猜测，检测和卡片都没有这样说）"),
+    "up": ("up", "上升"),
+    "down": ("down", "下降"),
+    "flat": ("flat", "基本不变"),
+}
