@@ -111,6 +111,16 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One of the files that a run was put together from: its lines are counted from ``first_line`` on."""
+
+    name: str
+    format: str
+    first_line: int
+    n_lines: int
+
+
+@dataclass(frozen=True, slots=True)
 class Series:
     """One metric over the steps. Arrays have shape (n,), sorted as printed; a step without a value is absent.
 
@@ -243,6 +253,8 @@ class Run:
     unread_lines: int = 0
     unread_samples: list[tuple[int, str]] = field(default_factory=list)
     sha256: str = ""
+    parts: list[Part] = field(default_factory=list)
+    """The files, when there were several; empty for a single one."""
 
     @property
     def n_rows(self) -> int:

@@ -94,8 +94,9 @@ class Questions(Aliases):
 class Name(_Model):
     key: str
     scale: Number = 1.0
-    unless: str = ""
-    together: str = Field("", alias="with")
+    unless: str | list[str] = ""
+    together: str | list[str] = Field("", alias="with")
+    kind: Literal["", "rl", "preference", "supervised"] = ""
 
 
 class Metric(_Model):

@@ -32,7 +32,7 @@ class Context:
     diagnosis: Diagnosis
     view: RunView
     evidence: Evidence
-    _curves: dict[str, Curve | None] = field(default_factory=dict)
+    curves: dict[str, Curve | None] = field(default_factory=dict)
 
     @property
     def language(self) -> Language:
@@ -61,10 +61,10 @@ class Context:
         return series if series is not None and len(series) else None
 
     def curve(self, metric: str) -> Curve | None:
-        if metric not in self._curves:
+        if metric not in self.curves:
             series = self.series(metric)
-            self._curves[metric] = None if series is None else curve(series)
-        return self._curves[metric]
+            self.curves[metric] = None if series is None else curve(series)
+        return self.curves[metric]
 
     def key(self, metric: str) -> str:
         """The printed key of a metric in this log, else the newest name that its card knows."""

@@ -98,8 +98,11 @@ class Grounds:
 
     def quoted(self, sentence: str) -> bool:
         """Whether a sentence stands word by word in a shown card or in a finding's own words."""
-        bare = _squeezed(sentence)
-        return len(bare) >= 12 and bare in self.trusted
+        for part in (sentence, *re.split(r"[:：]\s", sentence, maxsplit=1)[1:]):
+            bare = _squeezed(part)
+            if len(bare) >= 12 and bare in self.trusted:
+                return True
+        return False
 
     @cached_property
     def _log_words(self) -> str:

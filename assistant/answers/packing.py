@@ -55,13 +55,13 @@ def pack(
             room -= cost
         else:
             missed.append(section)
-    context = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language))
+    context = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language), scratch.curves)
     text = _laid_out(taken, missed, context)
     while count(text) > max(budget, LEAST) and len(taken) > 1:
         worst = max(taken, key=lambda s: s.rank)
         taken.remove(worst)
         missed.append(worst)
-        context = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language))
+        context = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language), scratch.curves)
         text = _laid_out(taken, missed, context)
     return Packed(text, context.evidence, count(text), [section.name for section in sorted(missed, key=lambda s: s.rank)])
 

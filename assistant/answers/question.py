@@ -32,11 +32,12 @@ _STEPS = re.compile(r"\b(?:step|iteration|iter)s?\s*[:=#]?\s*(\d{1,7})|第\s*(\d
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An earlier question of the same conversation and what it was about."""
+    """An earlier question of the same conversation, what it was about and what was answered."""
 
     question: str
     metrics: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

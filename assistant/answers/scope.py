@@ -88,6 +88,8 @@ class Sentence:
         """The step that a value is said to be of."""
         if m := _STEP_AFTER.match(self.whole, numeral.end, min(self.end + 1, numeral.end + 60)):
             following = self.whole[m.end() : m.end() + 4]
+            if following.lstrip("`* ").startswith("行"):
+                return None
             if not re.match(r"\s?(?:–|-|~|to\b|至|到)", following):
                 return int(m[1].replace(",", ""))
             return None

@@ -9,12 +9,15 @@ from assistant.messages import Language, has, say
 from assistant.run import Run
 
 
+_REASONS = frozenset({"empty", "binary", "prose", "other-framework", "no-metrics", "empty-folder", "unknown-store", "cut-archive"})
+
+
 class Unreadable(Exception):
     """Nothing could be read. The message is one sentence for the user."""
 
 
 def load(source: str, language: Language) -> Run:
-    """The run in the file ``source`` (``-``: standard input). Raises Unreadable."""
+    """The run in the file or folder ``source`` (``-``: standard input). Raises Unreadable."""
     from assistant.logs import read
 
     if source == "-":
@@ -23,8 +26,6 @@ def load(source: str, language: Language) -> Run:
         path = Path(source)
         if not path.exists():
             raise Unreadable(say("cli.no_such_file", language, path=source))
-        if path.is_dir():
-            raise Unreadable(say("cli.is_a_folder", language, path=source))
         try:
             run = read(path)
         except OSError as error:
@@ -42,6 +43,6 @@ def understood(run: Run) -> bool:
 def why_nothing(run: Run, language: Language) -> str:
     """One sentence on why this text holds no run."""
     for note in run.notes:
-        if note.kind in {"empty", "binary", "prose", "other-framework", "no-metrics"} and has(f"logs.note.{note.kind}"):
+        if note.kind in _REASONS and has(f"logs.note.{note.kind}"):
             return say(f"logs.note.{note.kind}", language, **{**note.data, "line": note.line})
     return say("logs.note.no-metrics", language)

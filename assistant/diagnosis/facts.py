@@ -12,12 +12,13 @@ def printed(point: Point) -> Quantity:
 
 
 def shown(point: Point) -> str:
-    """A printed value for people: as printed up to eight characters, else rounded to four significant digits."""
-    if len(point.text) <= 8 or point.value != point.value or abs(point.value) == float("inf"):
+    """A printed value for people: as printed up to five significant digits, else rounded to four (tiny values: three)."""
+    digits = point.text.partition("e")[0].lstrip("-+0.").replace(".", "")
+    if (len(digits) <= 5 and len(point.text) <= 9) or point.value != point.value or abs(point.value) == float("inf"):
         return point.text
-    if abs(point.value) >= 1000:
+    if 1000 <= abs(point.value) < 1e9:
         return f"{point.value:.0f}"
-    return f"{point.value:.4g}"
+    return f"{point.value:.4g}" if abs(point.value) >= 1e-3 else f"{point.value:.3g}"
 
 
 def derived(value: float, formula: str, *, metric: str | None = None, text: str | None = None) -> Quantity:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.diagnosis.facts import number
-from assistant.diagnosis.finding import Quantity
 from assistant.diagnosis.stats import Interval, sustained
 from assistant.diagnosis.view import RunView
 from assistant.run import Point
@@ -41,12 +39,6 @@ def evidence(view: RunView, steps: list[int | None], *canonical: str) -> list[Po
             if point is not None and point not in found:
                 found.append(point)
     return found
-
-
-def shown(point: Point) -> Quantity:
-    """A printed value for a sentence: a long expansion (``40.85542946122587``) is rounded to three digits."""
-    text = point.text if len(point.text) <= 8 else number(point.value)
-    return Quantity(point.value, text, "run", point.metric, point.step, point.line)
 
 
 def certainty(n: int, sure: float = 0.85) -> float:

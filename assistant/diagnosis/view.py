@@ -117,7 +117,7 @@ class RunView:
 
     def validations(self, *, core: bool | None = None) -> Iterator[Validation]:
         """Every validation series, main ones (``val-core``) first."""
-        found = [(key, name) for name in self._by_canonical.get("validation", ()) if (key := validation_key(name))]
+        found = [(key, name) for name in self._by_canonical.get("validation", ()) if (key := validation_key(name, self.run.framework))]
         for key, name in sorted(found, key=lambda pair: (not pair[0].core, pair[1])):
             if core in (None, key.core) and (series := self.printed(name)) is not None and len(series):
                 yield Validation(key, series)

@@ -95,6 +95,13 @@ OWN = (
         finished=r"finished: (\d+)",
         failure=r"failure: (\d+)",
     ),
+    _own(
+        "loss-scale-skip",
+        "OVERFLOW! Rank ",
+        "Overflow detected. Skipping step",
+        scale=r"Attempted loss scale: ([\d.]+)",
+        reduced=r"reducing to ([\d.]+)",
+    ),
     _own("start", "ray init kwargs:", "TaskRunner hostname:", "Started a local Ray instance"),
     _own("file-logger", "Creating file logger at", "Saving tensorboard log to"),
 )

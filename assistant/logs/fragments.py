@@ -28,7 +28,7 @@ _VERL = (
 )
 _OTHERS = {
     "areal": (b"AReaL", b"areal/", b"areal."),
-    "deepspeed-chat": (b"DeepSpeedExamples", b"deepspeed_chat", b"|Actor Loss:"),
+    "deepspeed-chat": (b"DeepSpeedExamples", b"deepspeed_chat", b"|Actor Loss:", b"|act_loss: ", b", Total Micro Batches "),
     "llama-factory": (b"llamafactory", b"llamatuner"),
     "megatron": (b"elapsed time per iteration (ms):", b"elapsed time per iteration:"),
     "ms-swift": (b"swift/llm", b"swift.cli", b"'global_step/max_steps'", b'"global_step/max_steps"'),
@@ -41,6 +41,8 @@ _OTHERS = {
     "skyrl": (b"skyrl", b"SkyRL"),
     "slime": (b"slime/backends", b"slime/ray", b"slime/utils", b"slime/rollout", b"/slime/", b"'rollout/truncated_ratio': "),
     "torchtune": (b"torchtune",),
+    "trlx": (b"trlx/", b"trlx.", b"accelerate_ppo_trainer", b"[losses/total_loss: "),
+    "unsloth": (b"Unsloth", b"unsloth"),
     "trl": (b"trl/trainer", b"trl.trainer", b"'reward_std': ", b"'rewards/chosen': ", b"'objective/kl': ", b"'completion_length': "),
     "hf-trainer": (b"{'loss': ", b"{'train_runtime': "),
 }

@@ -2,7 +2,6 @@
 
 TEXT: dict[str, tuple[str, str]] = {
     "no_such_file": ("There is no file {path}.", "找不到文件 {path}。"),
-    "is_a_folder": ("{path} is a folder; name a log file in it.", "{path} 是文件夹，请指定其中的日志文件。"),
     "cannot_open": ("{path} cannot be opened: {reason}.", "无法打开 {path}：{reason}。"),
     "needs_web": (
         'The web chat needs the extra "web": pip install "runwhy[web]".',

@@ -27,8 +27,8 @@ TEXT: dict[str, tuple[str, str]] = {
         "输入是空的；请粘贴训练的控制台输出，或指定日志文件。",
     ),
     "note.binary": (
-        "This is not a text file; give the console output (or verl's metrics .jsonl) instead.",
-        "这不是文本文件；请改用训练的控制台输出，或 verl 的 metrics .jsonl 文件。",
+        "This is neither text nor a known tracker file; give the console output, or TensorBoard, wandb, MLflow, CSV or JSON files.",
+        "这既不是文本，也不是认识的记录文件；请改用训练的控制台输出，或 TensorBoard、wandb、MLflow、CSV、JSON 文件。",
     ),
     "note.prose": (
         "No training metrics, settings or errors were found in this text; paste the log lines that start with `step:`.",
@@ -87,7 +87,35 @@ TEXT: dict[str, tuple[str, str]] = {
         "{n} line(s) look like metrics and could not be read, the first at line {line}.",
         "有 {n} 行看起来像指标但没能读懂（第一处在第 {line} 行）。",
     ),
+    "note.other-runs": (
+        "{n} other run(s) lie beside the one read ({read}), for example {others}; give a run's own folder or file to choose it.",
+        "除了读取的这个 run（{read}）之外还有 {n} 个 run，例如 {others}；要换一个，请直接指定它的目录或文件。",
+    ),
+    "note.empty-folder": (
+        "Nothing in there looks like a training run: looked for console logs, TensorBoard, wandb, SwanLab, MLflow and Trackio files, CSV and JSON.",
+        "里面没有找到训练记录：找过控制台日志、TensorBoard、wandb、SwanLab、MLflow、Trackio 文件以及 CSV 和 JSON。",
+    ),
+    "note.unknown-store": (
+        "This SQLite file is neither an MLflow nor a Trackio store.",
+        "这个 SQLite 文件既不是 MLflow 也不是 Trackio 的数据库。",
+    ),
+    "note.files-left": (
+        "{n} further file(s) were not opened: there are too many; give the folder of one run.",
+        "文件太多，另有 {n} 个没有打开；请指定单个 run 的目录。",
+    ),
+    "note.part-without-steps": (
+        "{file} prints no steps, so its numbers were left out; those of {other} are used.",
+        "{file} 没有打印 step，因此没有采用其中的数值，以 {other} 为准。",
+    ),
+    "note.part-differs": (
+        "{file} has other values than {other} at the same steps and seems to be another run; its numbers were left out.",
+        "{file} 与 {other} 在相同 step 上的数值不一致，应该是另一个 run，没有采用其中的数值。",
+    ),
+    "note.archive-left-out": (
+        "{n} file(s) of the archive were left out: locked, doubtful, or beyond the limits on size and number.",
+        "压缩包里有 {n} 个文件没有解压：有密码、可疑，或超过大小和数量限制。",
+    ),
     "unreadable.missing": ("There is no file {detail}.", "找不到文件 {detail}。"),
-    "unreadable.folder": ("{detail} is a folder; give one log file.", "{detail} 是目录；请指定一个日志文件。"),
+    "unreadable.damaged": ("The file is damaged or cut off: {detail}.", "文件已损坏或不完整：{detail}。"),
     "unreadable.denied": ("The file cannot be opened: {detail}.", "文件打不开：{detail}。"),
 }

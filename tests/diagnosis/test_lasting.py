@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.diagnosis.lasting import certainty, evidence, holds, shown
+from assistant.diagnosis.lasting import certainty, evidence, holds
 from assistant.diagnosis.view import RunView
-from assistant.run import Point
 from tests.builders import run_of
 
 
@@ -51,11 +50,6 @@ def test_evidence_skips_what_was_not_printed() -> None:
         ("timing_s/step", 3),
         ("timing_s/gen", 3),
     ]
-
-
-def test_long_expansions_are_shortened_and_short_ones_kept() -> None:
-    assert shown(Point("a", 1, 40.85542946122587, "40.85542946122587", 3)).text == "40.9"
-    assert shown(Point("a", 1, 0.0, "0.000", 3)).text == "0.000"
 
 
 def test_more_steps_give_more_certainty() -> None:

@@ -14,6 +14,7 @@ from assistant.cards import Card, cards, in_folder
 from assistant.config_cards import UNLISTED, card_of, default, keys, names, spelling, spellings
 from assistant.diagnosis.render import by_era
 from assistant.diagnosis.view import era_matches
+from assistant.logs.era import VERSIONS
 
 RELEASES: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("verl_defaults.json").read_text())
 """Version → setting → default, for every spelling that a card knows."""
@@ -81,6 +82,52 @@ def test_fixes_for_a_version_name_settings_that_it_lists(era: str) -> None:
         if (key := by_era(fix.get("key"), era)) and key.lstrip("+") in somewhere - listed and not key.startswith(RECIPES)
     ]
     assert wrong == []
+
+
+def _by_version(value: Any) -> Iterator[str]:
+    """Version conditions at any depth of a fix."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if re.match(r"[<>=]*\d", key):
+                yield key
+            yield from _by_version(inner)
+
+
+def test_every_version_condition_of_a_fix_can_be_met() -> None:
+    """The reader tells "0.7", never "0.7.1": a condition that only a release can meet would never hold."""
+    conditions = [(card.id, one) for card in in_folder("findings") for fix in card.front.get("fixes") or () for one in _by_version(fix)]
+    assert len(conditions) > 100
+    assert [(card, one) for card, one in conditions if not any(era_matches(era, one) for era in VERSIONS)] == []
+    assert [(card, one) for card, one in conditions if re.search(r"\d\.\d+\.\d", one)] == []
+
+
+@pytest.mark.parametrize(
+    ("finding", "fix", "keys"),
+    [
+        ("crash-prompt-too-long", "truncate", {"0.6": "data.truncation", "0.7": None, "0.9": None}),
+        ("crash-gpu-oom", "reward-micro", {"0.6": "reward_model.micro_batch_size_per_gpu", "0.7": None}),
+        ("crash-gpu-oom", "ref-offload", {"0.1": "actor_rollout_ref.ref.fsdp_config.param_offload", "0.6": None}),
+        ("sequence-imbalance", "balance", {"0.8": "trainer.balance_batch", "0.9": None}),
+        ("learning-rate-zero", "min-lr", {"0.3": None, "0.4": "actor_rollout_ref.actor.optim.min_lr_ratio"}),
+        (
+            "rollout-mismatch",
+            "router-replay",
+            {
+                "0.6": None,
+                "0.7": "actor_rollout_ref.actor.router_replay.mode",
+                "0.8": "actor_rollout_ref.actor.megatron.router_replay.mode",
+            },
+        ),
+    ],
+)
+def test_fixes_that_some_versions_ignore(finding: str, fix: str, keys: dict[str, str | None]) -> None:
+    row = next(row for row in cards()[f"findings/{finding}"].front["fixes"] if row["id"] == fix)
+    assert {era: by_era(row["key"], era) for era in keys} == keys
+
+
+def test_the_plus_of_a_kl_estimator_is_proposed_only_where_it_works() -> None:
+    row = next(row for row in cards()["findings/kl-estimator-saturated"].front["fixes"] if row["id"] == "kl-type")
+    assert [by_era(row["to"], era) for era in ("0.6", "0.7", "0.8")] == ["mse", "mse", "low_var_kl+"]
 
 
 def test_a_spelling_belongs_to_one_card() -> None:

@@ -130,8 +130,7 @@ def test_very_long_lines_take_linear_time(text: str) -> None:
     assert run.n_bytes == len(text)
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_missing_file_and_an_empty_folder_are_told_apart(tmp_path) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UnreadableLog, match="missing"):
         read(tmp_path / "none.log")
-    with pytest.raises(UnreadableLog, match="folder"):
-        read(tmp_path)
+    assert [note.kind for note in read(tmp_path).notes] == ["empty-folder"]

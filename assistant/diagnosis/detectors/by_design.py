@@ -8,7 +8,7 @@ import numpy as np
 
 from assistant.diagnosis.crash_fixes import data_parallel, samples
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, printed, quoted
+from assistant.diagnosis.facts import count, derived, printed, quoted
 from assistant.diagnosis.failure import records_after
 from assistant.diagnosis.finding import Finding, Quantity
 from assistant.diagnosis.view import RunView
@@ -16,6 +16,8 @@ from assistant.run import SourceLine
 
 _ACTOR = "actor_rollout_ref.actor"
 WITH_CRITIC = ("gae", "ppo")
+_CLIP = 0.2
+"""Default of ``clip_ratio`` and, from verl 0.4 on, of its two sides."""
 
 
 @detector("no-critic-by-design", needs=("score_mean",))
@@ -75,7 +77,7 @@ def critic_warmup(view: RunView, t: Thresholds) -> Finding | None:
 @detector("setting-ignored")
 def setting_ignored(view: RunView, t: Thresholds) -> Finding | None:
     """The first setting, in order of harm, that the resolved configuration shows to be without effect."""
-    for rule in (_group_filter, _overlong_penalty, _kl_in_reward, _kl_loss):
+    for rule in (_group_filter, _overlong_penalty, _kl_in_reward, _kl_loss, _clip_ratio):
         if found := rule(view):
             return found
     return None
@@ -114,6 +116,20 @@ def _kl_loss(view: RunView) -> Finding | None:
     if not value or value == 0.001 or view.setting(switch) is not False or view.setting("algorithm.use_kl_in_reward") is True:
         return None
     return _ignored(view, key, switch, cause="switch-off", fix="kl-loss")
+
+
+def _clip_ratio(view: RunView) -> Finding | None:
+    """verl ≥ 0.4 sets the two sides to 0.2 and uses them; ``clip_ratio`` counts only where a side is null."""
+    key, sides = f"{_ACTOR}.clip_ratio", (f"{_ACTOR}.clip_ratio_low", f"{_ACTOR}.clip_ratio_high")
+    value = view.number(key)
+    if value is None or value == _CLIP or not (view.era_is(">=0.4") or all(side in view.run.config for side in sides)):
+        return None
+    if any(view.setting(side, default=_CLIP) != _CLIP for side in sides):
+        return None
+    facts = {"key": _setting(view, key, name=True), "value": _setting(view, key)}
+    facts["other_value"] = Quantity(_CLIP, f"{_CLIP:g}", "config", sides[1], line=view.run.config_lines.get(sides[1]))
+    fixes = {"clip-low": value, "clip-high": value}
+    return Finding("setting-ignored", confidence=0.7, facts=facts, variant="clip", causes=("overridden",), fixes=fixes)
 
 
 def _ignored(view: RunView, key: str, other: str = "", *, variant: str = "default", cause: str, fix: str) -> Finding:
@@ -187,7 +203,11 @@ def loss_scale_by_version(view: RunView, t: Thresholds) -> Finding | None:
     """Only where the settings show that the factor is not 1, and the loss is large enough for its scale to matter."""
     rules: dict[str, tuple[str, Callable[[RunView], float | None]]] = {"0.6": ("divided", _micro_batches), "0.7": ("summed", _updates)}
     series = view["policy_loss"]
-    if view.run.framework != "verl" or view.run.era[:3] not in rules or series is None:
+    if view.run.framework != "verl":
+        return None
+    if view.era_is(">=0.8,<0.9"):
+        return _summed_critic(view, t)
+    if view.run.era[:3] not in rules or series is None:
         return None
     if not str(view.setting(f"{_ACTOR}.strategy", default="fsdp")).startswith("fsdp"):
         return None
@@ -214,6 +234,29 @@ def loss_scale_by_version(view: RunView, t: Thresholds) -> Finding | None:
         facts=facts,
         variant=variant,
     )
+
+
+def _summed_critic(view: RunView, t: Thresholds) -> Finding | None:
+    """verl 0.8 adds the critic's micro-batch losses up: critic/loss / critic/vf_loss is their number per mini-batch."""
+    pair = view.together("critic_total_loss", "value_loss")
+    if pair is None:
+        return None
+    total, each = pair
+    usable = total.finite & each.finite & (each.values > 0)
+    if not usable.any():
+        return None
+    times = float(np.median(total.values[usable] / each.values[usable]))
+    if times < t.critic:
+        return None
+    point = total.point(int(np.flatnonzero(usable)[-1]))
+    facts = {
+        "era": quoted(view.run.era, point.line),
+        "value": printed(point),
+        "step": count(point.step or 0),
+        "factor": derived(times, f"median of {total.name} / {each.name}"),
+    }
+    first, last = int(total.steps[0]), point.step
+    return Finding("loss-scale-by-version", None, 0.6, first, last, [point, each.point(int(np.flatnonzero(usable)[-1]))], facts, "critic")
 
 
 def _updates(view: RunView) -> float | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
@@ -17,18 +19,23 @@ _COUNT = re.compile(r"dataset len:\s*(\d+)")
 
 @detector("prompt-truncated", needs=("prompt_clip_ratio",))
 def prompt_truncated(view: RunView, t: Thresholds) -> Finding | None:
-    """Prompts as long as the limit were cut, unless the run would have stopped at one (``data.truncation=error``)."""
-    stops = view.setting("data.truncation") == "error" and view.era_is("<0.9") is not False
-    if stops or view.setting("data.filter_overlong_prompts") is True:
+    """Prompts as long as the limit were cut, unless the version does not cut or the run would have stopped at one.
+
+    verl: ``data.truncation`` is acted on up to 0.6; 0.7 neither cuts nor stops; from 0.8 on text prompts are cut whatever is set.
+    """
+    stops = view.setting("data.truncation") == "error" and view.era_is(">=0.8") is not True
+    if stops or view.era_is(">=0.7,<0.8") or view.setting("data.filter_overlong_prompts") is True:
         return None
     series, longest = known(view, "prompt_clip_ratio"), known(view, "prompt_length_max")
     assert series is not None
     limit = view.number("data.max_prompt_length")
-    reached = limit is not None and longest is not None and bool((longest.scaled >= limit).any())
-    if view.era_is(">=0.9") and not reached:  # there the ratio counts prompts as long as the longest of the batch
-        return None
     level = t.level if view.setting("data.truncation") or view.era_is("<0.9") else t.unsure_level
-    spells = sustained(series.scaled > level, int(min(t.k, len(series))), int(t.of))
+    high = series.scaled > level
+    if view.era_is(">=0.9"):  # there the ratio counts prompts as long as the longest of the batch
+        if limit is None or longest is None:
+            return None
+        high &= np.isin(series.steps, longest.steps[longest.scaled >= limit])
+    spells = sustained(high, int(min(t.k, len(series))), int(t.of))
     if not spells or not (spells[-1].open or spells[-1].end - spells[-1].start >= t.of):
         return None
     spell = spells[-1]

@@ -8,9 +8,8 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, percent
+from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
-from assistant.diagnosis.lasting import shown
 from assistant.diagnosis.view import RunView
 from assistant.run import Event, FloatArray
 
@@ -34,7 +33,7 @@ def gpu_memory_near_limit(view: RunView, t: Thresholds) -> Finding | NotChecked 
         return None  # more than the device holds: pools of a sleeping engine are counted too, so the figure says nothing
     allocated = view["gpu_memory_allocated"]
     facts = {
-        "reserved": shown(reserved.point(-1)),
+        "reserved": printed(reserved.point(-1)),
         "size": derived(size, f"line {event.line}: capacity of the device in GiB"),
         "share": percent(float(shares[-1]), f"{reserved.name} / capacity of the device"),
     }
@@ -66,8 +65,8 @@ def gpu_memory_leak(view: RunView, t: Thresholds) -> Finding | None:
     start, end = int(marks[1]), len(peaks) - 1
     per_step = (peaks[end] - peaks[start]) / max(int(series.steps[end] - series.steps[start]), 1)
     facts = {
-        "start": shown(series.point(start)),
-        "now": shown(series.point(end)),
+        "start": printed(series.point(start)),
+        "now": printed(series.point(end)),
         "start_step": count(int(series.steps[start])),
         "now_step": count(int(series.steps[end])),
         "per_100": derived(100 * per_step, f"GiB per 100 steps of {series.name}, steps {series.steps[start]}–{series.steps[end]}"),
@@ -100,8 +99,8 @@ def gpu_fragmentation(view: RunView, t: Thresholds) -> Finding | None:
     if not gap > t.share * reserved.values[-1]:
         return None
     facts = {
-        "reserved": shown(reserved.point(-1)),
-        "allocated": shown(allocated.point(-1)),
+        "reserved": printed(reserved.point(-1)),
+        "allocated": printed(allocated.point(-1)),
         "gap": derived(gap, f"{reserved.name} − {allocated.name}"),
         "share": percent(gap / float(reserved.values[-1]), f"({reserved.name} − {allocated.name}) / {reserved.name}"),
     }
@@ -141,8 +140,8 @@ def host_memory_growth(view: RunView, t: Thresholds) -> Finding | None:
     now = stats.tail(series.values)
     steps = int(series.steps[-1] - series.steps[skipped])
     facts = {
-        "start": shown(series.point(skipped)),
-        "now": shown(series.point(-1)),
+        "start": printed(series.point(skipped)),
+        "now": printed(series.point(-1)),
         "start_step": count(int(series.steps[skipped])),
         "now_step": count(int(series.steps[-1])),
         "per_100": derived(100 * (now - floor) / max(steps, 1), f"GiB per 100 steps of {series.name}, from medians of 10 steps"),

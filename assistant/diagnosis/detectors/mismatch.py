@@ -6,14 +6,15 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import configured, count, derived, percent
+from assistant.diagnosis.facts import configured, count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Severity
-from assistant.diagnosis.lasting import certainty, evidence, holds, shown
+from assistant.diagnosis.lasting import certainty, evidence, holds
 from assistant.diagnosis.stats import Interval
 from assistant.diagnosis.view import RunView
 from assistant.run import Series
 
 _LOG_PROBS = "actor_rollout_ref.rollout.calculate_log_probs=True"
+_REJECTION = "algorithm.rollout_correction.rollout_rs"
 
 
 def _finite(series: Series | None) -> Series | None:
@@ -44,7 +45,7 @@ def rollout_mismatch(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
 def _elevated(view: RunView, series: Series, at: Interval, variant: str) -> Finding:
     first, last = series.point(at.start), series.point(at.end)
     facts = {
-        "now": shown(last),
+        "now": printed(last),
         "step": count(int(series.steps[at.end])),
         "since": count(int(series.steps[at.start])),
         "median": derived(stats.median(series.values[at.start : at.end + 1]), f"median of {series.name} since step {first.step}"),
@@ -64,7 +65,7 @@ def _not_synced(view: RunView, t: Thresholds, difference: Series | None, pearson
         if at is None:
             continue
         last = series.point(at.end)
-        facts = {"now": shown(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
+        facts = {"now": printed(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
         first = series.point(at.start)
         points = list(dict.fromkeys([first, last, *evidence(view, [last.step], "rollout_pearson", "score_mean")]))
         sure = certainty(at.end - at.start + 1, 0.9)
@@ -116,7 +117,7 @@ def importance_weights_degenerate(view: RunView, t: Thresholds) -> Finding | Not
         if series is None or bad is None or (at := holds(bad)) is None:
             continue
         first, last = series.point(at.start), series.point(at.end)
-        facts = {"now": shown(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
+        facts = {"now": printed(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
         if variant == "default":
             facts["share"] = percent(last.value, f"{series.name} as a share of the samples")
         points = list(
@@ -131,13 +132,14 @@ def importance_weights_degenerate(view: RunView, t: Thresholds) -> Finding | Not
 def rejection_too_strong(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     series = _finite(view["rejection_masked_fraction"])
     if series is None:
-        return NotChecked("algorithm.rollout_correction.rollout_rs=token")
+        # the modes were renamed with 0.7.1, which also wants the threshold; "0.7" may be either release
+        return NotChecked(f"{_REJECTION}=token" if view.era_is("<0.7") else f"{_REJECTION}=token_k1 {_REJECTION}_threshold=2.0")
     at = holds(series.values > t.share)
     if at is None:
         return None
     last = series.point(at.end)
     facts = {
-        "now": shown(last),
+        "now": printed(last),
         "share": percent(last.value, series.name, metric=series.name),
         "step": count(int(series.steps[at.end])),
         "since": count(int(series.steps[at.start])),
@@ -164,8 +166,8 @@ def sampling_config_mismatch(view: RunView, t: Thresholds) -> Finding | NotCheck
         at = holds(away, 7, 10)
         if at is not None and at.start <= 2 and at.open:
             facts = {
-                "start": shown(ratio.point(0)),
-                "now": shown(ratio.point(-1)),
+                "start": printed(ratio.point(0)),
+                "now": printed(ratio.point(-1)),
                 "median": derived(start, f"median of the first 10 values of {ratio.name}", metric=ratio.name),
             }
             points = list(dict.fromkeys([ratio.point(0), ratio.point(-1)]))

@@ -6,9 +6,9 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, percent
+from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
-from assistant.diagnosis.lasting import certainty, evidence, holds, shown
+from assistant.diagnosis.lasting import certainty, evidence, holds
 from assistant.diagnosis.timing import StepTimes, step_number, step_times
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray
@@ -275,7 +275,7 @@ def _slow_without_step(view: RunView, t: Thresholds, times: StepTimes) -> Findin
     for name, variant in (("time_reward", "alone"), ("time_adv", "advantage-alone")):
         series = view[name]
         if series is not None and stats.median(series.values) > t.seconds:
-            facts = {"seconds": shown(series.point(-1)), "minutes": derived(series.values[-1] / 60, f"{series.name} / 60")}
+            facts = {"seconds": printed(series.point(-1)), "minutes": derived(series.values[-1] / 60, f"{series.name} / 60")}
             step = series.point(-1).step
             return Finding("reward-slow", "high", 0.8, step, step, [series.point(-1)], facts, variant)
     return None
@@ -301,7 +301,7 @@ def tool_latency(view: RunView, t: Thresholds) -> Finding | None:
         "tool": derived(stats.median(tool.values[tail]), f"median of {tool.name}, last steps", metric=tool.name),
         "gen": derived(stats.median(gen.values[tail]), f"median of {gen.name}, last steps", metric=gen.name),
         "share": percent(stats.median(ratio[tail]), f"median of {tool.name} / {gen.name}, last steps"),
-        "first_tool": shown(tool.point(0)),
+        "first_tool": printed(tool.point(0)),
     }
     first, last = step_number(tool.steps, at.start), step_number(tool.steps, at.end)
     points = [tool.point(0), tool.point(at.end), gen.point(at.end)]
@@ -319,7 +319,7 @@ def kv_preemption(view: RunView, t: Thresholds) -> Finding | None:
     at = holds(series.values > t.level, 3, 5)
     if at is None:
         return None
-    facts = {"mean": shown(series.point(at.end)), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
+    facts = {"mean": printed(series.point(at.end)), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
     top = view["agent_preempted_max"]
     points = [series.point(at.start), series.point(at.end), *([top.point(-1)] if top is not None else [])]
     return Finding("kv-preemption", None, 0.85, int(series.steps[at.start]), int(series.steps[at.end]), points, facts)
@@ -363,8 +363,8 @@ def sequence_imbalance(view: RunView, t: Thresholds) -> Finding | None:
         return None
     level = stats.median(ratio[at.start : at.end + 1])
     facts = {
-        "most": shown(most.point(at.end)),
-        "least": shown(least.point(at.end)),
+        "most": printed(most.point(at.end)),
+        "least": printed(least.point(at.end)),
         "step": count(int(most.steps[at.end])),
         "ratio": derived(level, f"median of {most.name} / {least.name}"),
     }

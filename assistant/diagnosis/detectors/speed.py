@@ -6,9 +6,9 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, percent
+from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
-from assistant.diagnosis.lasting import evidence, shown
+from assistant.diagnosis.lasting import evidence
 from assistant.diagnosis.stats import Interval
 from assistant.diagnosis.timing import StepTimes, at_steps, step_number, step_times, work_per_step
 from assistant.diagnosis.view import RunView
@@ -170,7 +170,7 @@ def mfu_unknown(view: RunView, t: Thresholds) -> Finding | None:
     zero = np.abs(mfu.values) <= mfu.resolution(0)
     if not zero.all() or (seconds is not None and stats.median(seconds.values) == 0):
         return None
-    facts = {"value": shown(mfu.point(-1)), "n": count(len(mfu))}
+    facts = {"value": printed(mfu.point(-1)), "n": count(len(mfu))}
     return Finding("mfu-unknown", None, 0.9, mfu.point(0).step, mfu.point(-1).step, [mfu.point(-1)], facts)
 
 
@@ -185,7 +185,7 @@ def mfu_miscalibrated(view: RunView, t: Thresholds) -> Finding | None:
         return None
     top = int(np.argmax(mfu.values))
     facts = {
-        "highest": shown(mfu.point(top)),
+        "highest": printed(mfu.point(top)),
         "step": count(int(mfu.steps[top])),
         "share": percent(len(above) / len(mfu), f"steps with {mfu.name} above 1"),
     }

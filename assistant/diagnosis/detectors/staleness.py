@@ -6,9 +6,9 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, percent
+from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding
-from assistant.diagnosis.lasting import certainty, evidence, holds, shown
+from assistant.diagnosis.lasting import certainty, evidence, holds
 from assistant.diagnosis.view import RunView
 
 
@@ -22,7 +22,7 @@ def stale_samples(view: RunView, t: Thresholds) -> Finding | None:
     if at is None:
         return None
     last = series.point(at.end)
-    facts = {"now": shown(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
+    facts = {"now": printed(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
     points = [series.point(at.start), last, *evidence(view, [last.step], "staleness_max")]
     return Finding(
         "stale-samples", None, certainty(at.end - at.start + 1), points[0].step, last.step, list(dict.fromkeys(points))[:4], facts
@@ -94,7 +94,7 @@ def moe_imbalance(view: RunView, t: Thresholds) -> Finding | None:
         return None
     facts = {
         "start": derived(start, f"median of the first 5 values of {series.name}", metric=series.name),
-        "now": shown(series.point(-1)),
+        "now": printed(series.point(-1)),
         "since": count(int(series.steps[at.start])),
     }
     points = [series.point(0), series.point(at.start), series.point(-1)]

@@ -6,9 +6,8 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived
+from assistant.diagnosis.facts import count, derived, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Severity
-from assistant.diagnosis.lasting import shown
 from assistant.diagnosis.view import RunView
 from assistant.run import Series
 
@@ -48,7 +47,7 @@ def loss_spike(view: RunView, t: Thresholds) -> Finding | None:
     if end - top > t.longest or not after < level[top] + above[top] / 2:
         return None  # not a spike but a new level, or not over yet: loss-divergence
     facts = {
-        "peak": shown(series.point(top)),
+        "peak": printed(series.point(top)),
         "usual": derived(float(level[top]), f"median of the 20 values of {series.name} before"),
         "step": count(int(series.steps[top])),
         "n": count(len(at)),
@@ -90,7 +89,7 @@ def loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
     facts = {
         "best": derived(low, f"lowest running median of {series.name}", metric=series.name),
         "best_step": count(int(series.steps[best])),
-        "now": shown(series.point(-1)),
+        "now": printed(series.point(-1)),
         "step": count(int(series.steps[-1])),
         "since": count(int(series.steps[onset])),
     }
@@ -110,7 +109,7 @@ def loss_scale_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | 
         return NotChecked("loss_scale")
     values = series.values
     halved = np.flatnonzero(np.diff(values) < 0) + 1
-    facts = {"start": shown(series.point(0)), "now": shown(series.point(-1)), "n": count(len(halved))}
+    facts = {"start": printed(series.point(0)), "now": printed(series.point(-1)), "n": count(len(halved))}
     points = list(dict.fromkeys([series.point(0), series.point(int(np.argmin(values))), series.point(-1)]))
     if values[-1] <= t.floor and (values.max() > t.floor or len(values) == 1):
         low = int(np.flatnonzero(values > t.floor)[-1]) + 1 if (values > t.floor).any() else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
@@ -50,6 +50,13 @@ def framework_of(names: Iterable[str], seen: Mapping[str, int] | None = None) ->
     if found in _HF_FAMILY and not any(_HF_ALWAYS.match(name) for name in known):
         return "generic"
     return found
+
+
+def other_runs(read: str, others: Sequence[str]) -> list[Note]:
+    """The note that ``others`` lie beside the run that was read; nothing when there are none."""
+    if not others:
+        return []
+    return [Note("other-runs", data={"n": len(others), "read": read[:80], "others": ", ".join(name[:40] for name in others[-3:][::-1])})]
 
 
 def told_era(run: Run) -> None:

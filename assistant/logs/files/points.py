@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from assistant.logs.columns import records, segments
 from assistant.run import Column, IntArray, Style
-
 
 _MANY_FALLS = 0.05
 """Steps that fall more often are out of order (written by several threads), not started again."""
@@ -111,7 +111,7 @@ def _stretches(metrics: NDArray[np.int32], steps: IntArray, parts: list[int]) ->
     highest: dict[int, int] = {}
     number = 0
     bounds = [0, *parts, n]
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in itertools.pairwise(bounds):
         if stop <= start:
             continue
         m, s = metrics[start:stop], steps[start:stop]

@@ -15,7 +15,7 @@ def yaml_settings(content: bytes) -> dict[str, Any]:
     """The settings of a ``config.yaml`` (each under ``value``), flat; empty when it is no such file."""
     import yaml
 
-    if len(content) > _LONGEST or b"*" in content and b"&" in content:  # no anchors: a few bytes could unfold without end
+    if len(content) > _LONGEST or (b"*" in content and b"&" in content):  # no anchors: a few bytes could unfold without end
         return {}
     try:
         found = yaml.safe_load(content)

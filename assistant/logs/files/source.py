@@ -32,6 +32,10 @@ class Pieces:
                     self._progress(self.n_bytes)
                 yield piece
 
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
     def sign(self, run: Run) -> Run:
-        run.n_bytes, run.sha256 = self.n_bytes, self._hash.hexdigest()
+        run.n_bytes, run.sha256 = self.n_bytes, self.sha256
         return run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,7 +92,7 @@ def step_column(rows: Sequence[Mapping[str, Any]]) -> StepColumn:
         numbers = [number for value in given if (number := whole(value)) is not None]
         if not numbers or len(numbers) < 0.95 * len(given) or len(given) < 0.5 * len(rows):
             continue
-        falls = sum(after < before for before, after in zip(numbers, numbers[1:], strict=False))
+        falls = sum(after < before for before, after in itertools.pairwise(numbers))
         still = len(numbers) > 2 and len(set(numbers)) == 1
         partly = len(given) < 0.95 * len(rows)
         found.append(((still, partly, falls > 0.2 * len(numbers), rank), name))

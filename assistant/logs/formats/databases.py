@@ -11,10 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-from assistant.logs.files.finished import finish
+from assistant.logs.files.finished import finish, other_runs
 from assistant.logs.files.json_text import line_object
 from assistant.logs.files.points import Points
 from assistant.logs.files.rows import RowWriter, flat_settings
@@ -129,7 +128,7 @@ class MlflowDatabase(_Database):
         if {"key", "value"} <= columns_of(connection, "params"):
             params = connection.execute("SELECT key, value FROM params WHERE run_uuid = ?", (run_id,))
             run.config = flat_settings({str(key): json_value(str(value)) for key, value in params})
-        return finish(run, notes=others([started.get(one, (0, one))[1] for one in runs]))
+        return finish(run, notes=_others([started.get(one, (0, one))[1] for one in runs]))
 
 
 class TrackioDatabase(_Database):
@@ -160,14 +159,12 @@ class TrackioDatabase(_Database):
             with suppress(ValueError, RecursionError):
                 config = json.loads(found[0]) if found else {}
                 run.config = flat_settings({key: value for key, value in config.items() if not key.startswith("_")})
-        return finish(run, notes=others([str(name) for _, name, _ in runs]))
+        return finish(run, notes=_others([str(name) for _, name, _ in runs]))
 
 
-def others(runs: Sequence[str]) -> list[Note]:
-    """The note that a store holds more runs than the one read, the last of ``runs``."""
-    if len(runs) < 2:
-        return []
-    return [Note("other-runs", data={"n": len(runs) - 1, "read": runs[-1][:80], "others": ", ".join(name[:40] for name in runs[-4:-1][::-1])})]
+def _others(runs: Sequence[str]) -> list[Note]:
+    """``runs``: names of all runs of the store, the one that is read last."""
+    return other_runs(runs[-1], runs[:-1]) if runs else []
 
 
 class Database:

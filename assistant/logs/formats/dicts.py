@@ -23,7 +23,7 @@ _WORDS = (
 QUICK = re.compile(rb"(?:['\"]|\xe2\x80[\x98-\x9f]|&quot;|&#39;)(?:" + _WORDS + rb")")
 _STRONG = re.compile(
     r"(?:eval_|train_)?loss$|grad_norm$|(?:train|eval)_runtime$|rewards?(?:_std|_mean)?$|(?:eval_)?rewards/|eps$|objective/|loss/|kl$"
-    r"|(?:train|rollout|perf|policy|critic|reward|timing)/\w|policy_loss$|episode_(?:reward|return)_mean$|env_runners/|token_acc$|completions/"
+    r"|(?:train|rollout|perf|policy|critic|reward|timing)/\w|(?:policy|value|vf|total)_loss$|episode_(?:reward|return|len)_(?:mean|max|min)$|env_runners/|token_acc$|completions/"
 )
 _WEAK = re.compile(r"learning_rate$|epoch$|accuracy$|entropy$|lr$|step$|num_tokens$")
 _CONFIG = frozenset(
@@ -31,7 +31,7 @@ _CONFIG = frozenset(
     " bos_token_id model_type transformers_version prompt completion messages content".split()
 )
 _STEP_KEYS = ("global_step", "step", "train/global_step", "trainer/global_step", "train/step", "rollout/step", "perf/step", "eval/step",
-              "_step", "iteration", "training_iteration", "timesteps_total", "current_steps", "iter")  # fmt: skip
+              "_step", "iteration", "training_iteration", "timesteps_total", "current_steps", "iter", "episode")  # fmt: skip
 _LONG_TEXT = 160
 _RLLIB = re.compile(r"(?:.*/)?(?:env_runners|learner_stats|learners|sampler_results)/|timesteps_total$|episodes_this_iter$")
 
@@ -43,7 +43,7 @@ def _accept(found: Found, prefixed: bool) -> bool:
         return False
     if prefixed:
         return True
-    strong = sum(1 for key in keys if _STRONG.match(key))
+    strong = sum(1 for key in keys if _STRONG.match(key) or _STRONG.match(key.rpartition("/")[2]))
     weak = sum(1 for key in keys if _WEAK.match(key))
     return bool(strong and (strong + weak > 1 or len(every) == 1 or "loss" in keys) or weak > 1)
 
@@ -54,10 +54,6 @@ def _rename(places: list[Place]) -> list[Place]:
         return places
     counts = Counter(place.key.rpartition("/")[2] for place in places)
     return [place._replace(key=leaf) if counts[leaf := place.key.rpartition("/")[2]] == 1 else place for place in places]
-
-
-def _episode(found: Found, prefixed: bool) -> bool:
-    return _accept(found, prefixed)
 
 
 def _is_summary(keys: Sequence[str]) -> bool:

@@ -41,7 +41,7 @@ _CLUES: tuple[tuple[str, int, str], ...] = (
         r"|train/(?:approx_kl|clip_fraction|clip_range|entropy_loss|explained_variance|n_updates|policy_gradient_loss|value_loss|std"
         r"|actor_loss|critic_loss|ent_coef)$|eval/mean_(?:reward|ep_length)$|ep_(?:rew|len)_mean$|total_timesteps$|policy_gradient_loss$",
     ),
-    ("sb2", 3, r"approxkl$|clipfrac$|policy_entropy$|serial_timesteps$|eprewmean$|eplenmean$|n(?:updates|_updates)$|total_timesteps$"),
+    ("sb3", 3, r"approxkl$|clipfrac$|policy_entropy$|serial_timesteps$|eprewmean$|eplenmean$|n(?:updates|_updates)$|total_timesteps$"),
     (
         "rllib",
         3,
@@ -79,7 +79,7 @@ _CLUES: tuple[tuple[str, int, str], ...] = (
         "skyrl",
         4,
         r"policy/(?:policy_(?:loss|entropy|kl|lr)|final_loss|loss_metrics/|raw_grad_norm|ppo_clip_ratio|rollout_train_logprobs)"
-        r"|reward/avg_|loss/avg_|generate/avg_num_tokens|avg_(?:final|raw)_rewards$|policy_lr$|trainer/(?:global_step|tokens_per_second)",
+        r"|reward/avg_|loss/avg_|generate/avg_num_tokens|avg_(?:final|raw)_rewards$|policy_lr$|ent$|trainer/(?:global_step|tokens_per_second)",
     ),
     ("prime-rl", 4, r"Mismatch KL$|Seq\. Length$|Max\.? Off-Policy|Async Level$|Avg\. Reward$|Grad\. Norm$|Peak Mem\.$"),
     ("torchtune", 4, r"tokens_per_second_per_gpu|peak_memory_(?:active|alloc|reserved)$|gpu_resources$|approx_policy_kl$|num_stop_tokens$"),

@@ -104,7 +104,11 @@ def _points(lists: Mapping[str, Sequence[Record]]) -> Points:
                 cells = {str(record.get(named[0])): record.get(named[1])}
             else:
                 step = step_of(record)
-                cells = {key: value for key, value in flattened(record).items() if whole(value) != step or key not in ("step", "_step", "global_step")}
+                cells = {
+                    key: value
+                    for key, value in flattened(record).items()
+                    if whole(value) != step or key not in ("step", "_step", "global_step")
+                }
             for key, value in cells.items():
                 cell = of_object(value)
                 if cell is None or step is None:

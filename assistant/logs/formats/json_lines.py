@@ -19,7 +19,9 @@ from assistant.logs.formats.base import FAMILY, BlockReader, Fit, Head, Sample
 
 SCORED = 60
 MOSTLY = 0.7
-TEXTS = frozenset({"prompt", "prompts", "response", "responses", "completion", "completions", "input", "output", "messages", "text", "question"})
+TEXTS = frozenset(
+    {"prompt", "prompts", "response", "responses", "completion", "completions", "input", "output", "messages", "text", "question"}
+)
 
 
 class JsonLinesReader(BlockReader):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from assistant.logs.formats.base import SPECIFIC, BlockReader, Fit, Head, Sample
-from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.shapes.blocks import BlockRows
 from assistant.logs.shapes.printed import NUMBER
 from assistant.logs.shapes.scoring import score_parts
@@ -69,7 +68,7 @@ class TableReader(BlockRows):
 class Sb3:
     name = "sb3"
     shape = "a table of | name | value |"
-    frameworks = ("sb3", "sb2")
+    frameworks = ("sb3",)
     rank = SPECIFIC
     console = True
     marks = (b"|", b"--------")
@@ -84,7 +83,7 @@ class Sb3:
         Sample(
             "| approxkl        | 6.661338e-16 |\n| policy_entropy  | 1.4189396    |\n| total_timesteps | 54480        |\n",
             [{"step": 54480, "values": {"approxkl": 6.661338e-16, "policy_entropy": 1.4189396}}],
-            "sb2",
+            "sb3",
             "Stable-Baselines 2",
         ),
     )
@@ -98,7 +97,7 @@ class Sb3:
         return TableReader(self.marks)
 
     def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
-        return framework_by_names(names, seen, "sb3")
+        return "sb3"
 
 
 FORMATS = (Sb3(),)

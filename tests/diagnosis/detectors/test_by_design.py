@@ -73,6 +73,12 @@ def test_critic_warm_up() -> None:
             "0.6",
             "reward_model.reward_manager",
         ),
+        ({f"{ACTOR}.clip_ratio": 0.1}, "0.4", f"{ACTOR}.clip_ratio_low"),
+        (
+            {f"{ACTOR}.clip_ratio": 0.1, f"{ACTOR}.clip_ratio_low": 0.2, f"{ACTOR}.clip_ratio_high": 0.2},
+            "unknown",
+            f"{ACTOR}.clip_ratio_low",
+        ),
     ],
 )
 def test_settings_without_effect(config: dict[str, Any], era: str, key: str | None) -> None:
@@ -93,6 +99,11 @@ def test_settings_without_effect(config: dict[str, Any], era: str, key: str | No
         ({f"{ACTOR}.kl_loss_coef": 0.01, f"{ACTOR}.use_kl_loss": True}, "0.6"),
         ({"reward_model.overlong_buffer.enable": True, "reward_model.reward_manager": "dapo"}, "0.6"),
         ({}, "0.6"),
+        ({f"{ACTOR}.clip_ratio": 0.1}, "0.3"),  # the only one there
+        ({f"{ACTOR}.clip_ratio": 0.1}, "unknown"),
+        ({f"{ACTOR}.clip_ratio": 0.1, f"{ACTOR}.clip_ratio_low": None, f"{ACTOR}.clip_ratio_high": None}, "0.6"),
+        ({f"{ACTOR}.clip_ratio": 0.2, f"{ACTOR}.clip_ratio_low": 0.1, f"{ACTOR}.clip_ratio_high": 0.1}, "0.6"),
+        ({f"{ACTOR}.clip_ratio": 0.3, f"{ACTOR}.clip_ratio_high": 0.28}, "0.6"),
     ],
 )
 def test_settings_that_work_or_were_not_set(config: dict[str, Any], era: str) -> None:
@@ -138,6 +149,16 @@ def test_loss_scale_is_told_where_the_settings_show_a_factor() -> None:
     assert look("loss-scale-by-version", training(era="0.7")) is None
     assert look("loss-scale-by-version", training(config={**batch, f"{ACTOR}.strategy": "megatron"}, era="0.7")) is None
     assert look("loss-scale-by-version", training(config={**batch, f"{ACTOR}.ppo_mini_batch_size": 256}, era="0.7")) is None
+
+
+def test_the_critic_of_0_8_adds_up_its_micro_batches() -> None:
+    metrics = {"critic/loss": [0.8, float("nan"), 0.4], "critic/vf_loss": [0.2, float("nan"), 0.1]}
+    found = look("loss-scale-by-version", run_of(metrics, era="0.8"))
+    assert found is not None
+    assert (found.variant, found.facts["factor"].value, found.evidence[0].step) == ("critic", 4, 3)
+    assert look("loss-scale-by-version", run_of(metrics, era="0.9")) is None
+    assert look("loss-scale-by-version", run_of({"critic/loss": [0.2], "critic/vf_loss": [0.2]}, era="0.8")) is None
+    assert look("loss-scale-by-version", run_of({"critic/loss": [0.2]}, era="0.8")) is None
 
 
 @pytest.mark.parametrize(

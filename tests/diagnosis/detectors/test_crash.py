@@ -127,6 +127,18 @@ def test_another_framework_gets_no_verl_keys() -> None:
         ),
         ("RuntimeError: Prompt length 2300 is longer than 1024.", "crash-prompt-too-long", "numbers"),
         ("NotImplementedError: sequence_length=2049 is larger than max_length=2048", "crash-prompt-too-long", "numbers"),
+        ("ValueError: Prompt length (9001) exceeds the model's maximum context length (8192).", "crash-prompt-too-long", "numbers"),
+        (
+            "ValueError: Prompt length (8192) leaves no room to generate within the model's maximum context length (8192); need at least",
+            "crash-prompt-too-long",
+            "numbers",
+        ),
+        (
+            "ValueError: Multimodal prompt produced 3001 tokens, exceeding rollout.prompt_length=2048. Truncating multimodal token sequences",
+            "crash-prompt-too-long",
+            "numbers",
+        ),
+        ("RuntimeError: max(): Expected reduction dim to be specified for input.numel() == 0.", "crash-worker-died", "empty"),
         (
             "ValueError: num_gen_batches=10 >= max_num_gen_batches=10. Generated too many. Please check your data.",
             "crash-no-usable-groups",

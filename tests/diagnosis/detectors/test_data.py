@@ -26,6 +26,23 @@ def test_in_the_v1_trainer_the_longest_prompt_always_counts() -> None:
     assert findings(run_of(metrics, era="0.9", config={"data.max_prompt_length": 300}), "prompt-truncated")
 
 
+def test_what_cuts_a_prompt_depends_on_the_version() -> None:
+    """Up to 0.6 data.truncation decides, 0.7 never cuts, from 0.8 on text prompts are cut whatever is set."""
+    metrics = {"prompt_length/clip_ratio": [0.2] * 20, "prompt_length/max": [300] * 20}
+    for setting, eras in (("error", {"0.8", "0.9"}), ("left", {"0.5", "0.6", "0.8", "0.9"})):
+        config = {"data.truncation": setting, "data.max_prompt_length": 300}
+        cut = {era for era in ("0.5", "0.6", "0.7", "0.8", "0.9") if findings(run_of(metrics, era=era, config=config), "prompt-truncated")}
+        assert cut == eras
+
+
+def test_in_the_v1_trainer_only_steps_that_reach_the_limit_count() -> None:
+    config = {"data.max_prompt_length": 300}
+    seldom = {"prompt_length/clip_ratio": [0.2] * 20, "prompt_length/max": [300, *[250] * 19]}
+    assert not findings(run_of(seldom, era="0.9", config=config), "prompt-truncated")
+    lately = {"prompt_length/clip_ratio": [0.2] * 20, "prompt_length/max": [250] * 10 + [300] * 10}
+    assert findings(run_of(lately, era="0.9", config=config), "prompt-truncated")["prompt-truncated"].first_step == 11
+
+
 def _sizes(*pairs: tuple[str, int]) -> list[Event]:
     return [
         Event("dataset-filtered" if text.startswith("filter") else "dataset-size", line, f"{text} dataset len: {size}".strip())

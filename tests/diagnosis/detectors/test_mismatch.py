@@ -99,6 +99,12 @@ def test_rejection() -> None:
     assert look(run_of({"rollout_corr/rollout_rs_masked_fraction": [0.08] * 10}), "rejection-too-strong") is None
 
 
+@pytest.mark.parametrize(("era", "mode"), [("0.6", "token"), ("0.7", "token_k1"), ("0.9", "token_k1"), ("unknown", "token_k1")])
+def test_what_to_set_for_rejection_depends_on_the_version(era: str, mode: str) -> None:
+    needs = unknown(run_of({"critic/score/mean": [0.5]}, era=era), "rejection-too-strong")
+    assert needs.split()[0] == f"algorithm.rollout_correction.rollout_rs={mode}"
+
+
 def test_greedy_groups_are_seen_in_the_settings_alone() -> None:
     config = {"actor_rollout_ref.rollout.temperature": 0, "actor_rollout_ref.rollout.n": 8}
     run = run_of({"actor/entropy": [0.4]}, config=config)
