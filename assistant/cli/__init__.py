@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -14,4 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     first = next((a for a in given if a == "-" or not a.startswith("-")), None)
     if first is not None and first not in command_names() and not {"--help", "--version"} & set(given):
         given.insert(0, "diagnose")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal or pipe that lacks a character shows "?" instead of a traceback
+            stream.reconfigure(errors="replace")
     app(given, prog_name="runwhy")

@@ -45,6 +45,11 @@ def language_of(chosen: Lang | None) -> Language:
     return "zh" if named.lower().startswith("zh") else "en"
 
 
+def _drop_output() -> None:
+    """Whatever is still buffered goes nowhere, so that the interpreter does not fail on it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     """Input that cannot be read ends in one line and exit code 2, with ``--json`` too."""
 
@@ -52,12 +57,17 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
+            sys.stdout.flush()
         except Unreadable as problem:
             print(f"runwhy: {problem}", file=sys.stderr)
             raise typer.Exit(2) from None
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit(0) from None
+        except OSError as problem:  # the output cannot be written: a full disk
+            _drop_output()
+            print(f"runwhy: {say('cli.cannot_write', language_of(None), reason=problem.strerror or problem)}", file=sys.stderr)
+            raise typer.Exit(1) from None
 
     return run
 

@@ -2,6 +2,7 @@
 
 TEXT: dict[str, tuple[str, str]] = {
     "no_such_file": ("There is no file {path}.", "找不到文件 {path}。"),
+    "cannot_write": ("the output cannot be written: {reason}.", "无法写出结果：{reason}。"),
     "cannot_open": ("{path} cannot be opened: {reason}.", "无法打开 {path}：{reason}。"),
     "needs_web": (
         'The web chat needs the extra "web": pip install "runwhy[web]".',

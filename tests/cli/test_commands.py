@@ -108,11 +108,11 @@ def test_what_is_no_log_ends_in_one_line_and_exit_code_2(data: bytes) -> None:
         assert len(result.stderr.splitlines()) == 1
 
 
-def test_a_missing_file_and_a_folder_are_said(tmp_path: Path) -> None:
-    for name in (str(tmp_path / "nothing.log"), str(tmp_path)):
-        result = runwhy(name)
-        assert result.returncode == 2
-        assert name.encode() in result.stderr
+def test_a_missing_file_and_an_empty_folder_are_said(tmp_path: Path) -> None:
+    missing, folder = runwhy(str(tmp_path / "nothing.log")), runwhy(str(tmp_path))
+    assert missing.returncode == folder.returncode == 2
+    assert b"nothing.log" in missing.stderr
+    assert len(folder.stderr.splitlines()) == 1
 
 
 def test_a_crash_without_metrics_is_a_diagnosis() -> None:
@@ -121,6 +121,33 @@ def test_a_crash_without_metrics_is_a_diagnosis() -> None:
     )
     assert result.returncode == 0
     assert b"2.00 GiB" in result.stdout
+
+
+def test_a_terminal_without_unicode_gets_its_note_all_the_same(log: str) -> None:
+    code = "from assistant.cli import main; main()"
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(Path.home()), "PYTHONIOENCODING": "ascii", "LANG": "zh_CN.UTF-8"}
+    result = subprocess.run([sys.executable, "-c", code, log], capture_output=True, env=environment, timeout=60, check=False)
+    assert result.returncode == 0
+    assert b"actor/entropy" in result.stdout
+    assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_said_in_one_line(log: str) -> None:
+    for extra in ([], ["--json"]):
+        with open("/dev/full", "wb") as full:
+            command = [sys.executable, "-c", "from assistant.cli import main; main()", "diagnose", log, *extra]
+            result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        assert result.returncode == 1
+        assert result.stderr.startswith(b"runwhy: ")
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_reader_that_stops_early_is_no_error(log: str) -> None:
+    command = f"{sys.executable} -c 'from assistant.cli import main; main()' parse {log} --records --json | head -c 10"
+    result = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, timeout=60, check=False)
+    assert result.returncode == 0
+    assert result.stderr == b""
 
 
 def test_no_arguments_shows_help_and_version_is_printed() -> None:
