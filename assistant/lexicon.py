@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from assistant.cards import STRUCTURED, cards, in_folder
+from assistant.diagnosis.naming import tables
 from assistant.run import Run
 from assistant.spoken_names import PLAIN_NAMES, SETTING_ALIASES
 
@@ -70,9 +71,31 @@ _GENERIC = frozenset(
         "logger",
         "size",
         "key",
+        "avg",
+        "high",
+        "low",
+        "lower",
+        "upper",
+        "median",
+        "region",
+        "policy",
+        "sec",
+        "save",
+        "eval",
+        "generate",
+        "broadcast",
+        "chosen",
+        "rejected",
+        "metric",
+        "contents",
+        "backend",
+        "dtype",
+        "infer",
     ]
 )
 _STATISTICS = frozenset({"mean", "max", "min", "std"})
+_ELSEWHERE = -0.9
+"""What a name loses that only other frameworks print; one that is a plain word (``loss``) loses it twice."""
 _ALONE = frozenset({"lr", "gen", "kl", "adv"})
 
 
@@ -101,6 +124,8 @@ class Mention:
 class Lexicon:
     names: dict[tuple[str, ...], list[Target]] = field(default_factory=dict)
     longest: int = 1
+    framework: str = ""
+    """Whose run the names come from, "" for none."""
 
     def add(self, text: str, target: Target) -> None:
         tokens = tuple(token for token, *_ in tokenize(text))
@@ -132,21 +157,24 @@ def singular(token: str) -> str:
 
 
 @cache
-def base() -> Lexicon:
-    """Every name that the cards know."""
-    lexicon = Lexicon()
+def base(framework: str = "") -> Lexicon:
+    """Every name that the cards know. In a run of ``framework`` the names that only others print weigh less: ``loss`` and
+    ``acc`` are keys somewhere, and mean something else here."""
+    lexicon = Lexicon(framework=framework)
+    own = tables(framework) if framework else ()
     for card in in_folder("metrics"):
         for index, metric in enumerate(card.front.get("metrics") or ()):
             target = metric["id"]
-            for keys in (metric.get("names") or {}).values():
+            for whose, keys in (metric.get("names") or {}).items():
+                elsewhere = _ELSEWHERE if framework and whose not in own else 0.0
                 for name in keys:
-                    _add_key(lexicon, name["key"] if isinstance(name, Mapping) else name, target, index)
+                    _add_key(lexicon, name["key"] if isinstance(name, Mapping) else name, target, index, elsewhere)
             for text in texts(metric.get("aliases")):
                 lexicon.add(text, Target("metric", target, 3.0 - index * 0.01))
         metrics = card.front.get("metrics") or ()
         if metrics:
             for text in texts(card.front.get("title")):
-                lexicon.add(re.sub(r"\s*[(（].*", "", text), Target("metric", metrics[0]["id"], 2.5))
+                lexicon.add(re.sub(r"\s*[(（][^)）]*[)）]\s*$", "", text), Target("metric", metrics[0]["id"], 2.5))
     for card in in_folder("findings"):
         name = card.id.partition("/")[2]
         for text in (name, *texts(card.front.get("title")), *texts(card.front.get("aliases"))):
@@ -192,7 +220,7 @@ def setting_keys(front: Mapping[str, Any]) -> list[str]:
 
 def of_run(run: Run) -> Lexicon:
     """What this run adds: printed keys that no card knows, and the keys of its config."""
-    lexicon = Lexicon()
+    lexicon = Lexicon(framework=run.framework)
     known = base().names
     for key in run.columns:
         tokens = tuple(token for token, *_ in tokenize(key))
@@ -297,19 +325,20 @@ def texts(value: object) -> list[str]:
     return []
 
 
-def _add_key(lexicon: Lexicon, key: str, target: str, index: int) -> None:
+def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: float = 0.0) -> None:
     """A printed key and the shorter forms that people use of it."""
     plain = re.sub(r"\(.*", "", key)
     parts = plain.split("/")
-    less = _FAMILY_WEIGHT.get(parts[0], 0.0)
-    lexicon.add(key, Target("metric", target, 4.0, key))
-    lexicon.add(plain, Target("metric", target, 4.0, key))
+    less = _FAMILY_WEIGHT.get(parts[0], 0.0) + elsewhere
+    word = elsewhere and plain.isalpha()
+    lexicon.add(key, Target("metric", target, 4.0 + elsewhere + bool(word) * elsewhere, key))
+    lexicon.add(plain, Target("metric", target, 4.0 + elsewhere + bool(word) * elsewhere, key))
     for drop in range(1, len(parts)):
         rest = parts[drop:]
         if len(rest) == 1 and rest[0] in _GENERIC and rest[0] not in _ALONE:
             continue
         lexicon.add("/".join(rest), Target("metric", target, less + (2.0 if len(rest) > 1 or "_" in rest[0] else 1.0), key))
-    statistic = parts[-1] if parts[-1] in _STATISTICS else ""
+    statistic = parts[-1] if len(parts) > 1 and parts[-1] in _STATISTICS else ""
     if statistic:
         body = parts[:-1]
         weight = 2.0 + less - index * 0.1

@@ -152,6 +152,7 @@ class MetricCard(_Sourced):
     ranges: list[Range] = []
     watch_with: list[str] = []
     lookalikes: Exact | None = None
+    frameworks: dict[str, Exact] = {}
     advice: Exact
     may_have_read: Exact | None = None
 
@@ -218,14 +219,36 @@ class Cause(Text):
 
 class Fix(_Model):
     """``key`` is absent for a step that is no setting; per-version values are mappings of version conditions, with null where
-    that version has no such setting."""
+    that version has no such setting.
+
+    ``moves`` is the direction of the change (``set``: the value itself is the aim). Where a run already has ``to``, ``factor`` or
+    ``add`` leads on from its own value, up to ``limit``. ``unlimited`` are values that stand for no limit: below them lies every other.
+    """
 
     id: str
     key: str | dict[Versions, str | None] | None = None
     default: Any = None
     to: Any = None
+    moves: Literal["up", "down", "set"] | None = None
+    factor: Number | None = Field(None, gt=0)
+    add: Number | None = None
+    limit: Number | None = None
+    unlimited: list[Number | None] = []
     why: Text
     check: Text | None = None
+
+    @model_validator(mode="after")
+    def _directed(self) -> Fix:
+        targets = self.to.values() if isinstance(self.to, dict) else [self.to]
+        numeric = [v for v in targets if isinstance(v, Number) and not isinstance(v, bool)]
+        if (numeric or self.factor or self.add) and self.moves is None:
+            raise ValueError("a number to set needs 'moves: up', 'down' or 'set'")
+        if self.factor is not None and self.add is not None:
+            raise ValueError("give either 'factor' or 'add'")
+        step = self.factor - 1 if self.factor is not None else self.add
+        if step is not None and (self.moves == "set" or step * (1 if self.moves == "up" else -1) <= 0):
+            raise ValueError(f"'factor' or 'add' does not move the value {self.moves}")
+        return self
 
 
 class Choice(_Model):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 SETTING_ALIASES: Mapping[str, tuple[str, ...]] = {
     "data.train_batch_size": ("batch size", "train batch size", "批大小", "batch 大小", "批次大小"),
@@ -50,6 +51,47 @@ PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
     "奖励": ("score_mean", "reward_mean"),
     "importance sampling ratio": ("importance_weight_mean",),
     "重要性采样比": ("importance_weight_mean",),
+    "分数": ("score_mean",),
+    "奖励分": ("score_mean", "reward_mean"),
+    "accuracy": ("score_mean", "preference_accuracy"),
+    "acc": ("score_mean", "preference_accuracy"),
+    "success rate": ("score_mean",),
+    "pass rate": ("score_mean",),
+    "solve rate": ("score_mean",),
+    "准确率": ("score_mean", "preference_accuracy"),
+    "正确率": ("score_mean", "preference_accuracy"),
+    "成功率": ("score_mean",),
+    "通过率": ("score_mean",),
+    "length": ("response_length_mean",),
+    "response length": ("response_length_mean",),
+    "answer length": ("response_length_mean",),
+    "长度": ("response_length_mean",),
+    "回答长度": ("response_length_mean",),
+    "回复长度": ("response_length_mean",),
+    "输出长度": ("response_length_mean",),
+    "生成长度": ("response_length_mean",),
+    "gradient": ("policy_grad_norm", "train_grad_norm"),
+    "gradients": ("policy_grad_norm", "train_grad_norm"),
+    "梯度": ("policy_grad_norm", "train_grad_norm"),
+    "验证": ("validation",),
+    "验证集": ("validation",),
+    "val": ("validation",),
+    "速度": ("throughput", "time_step"),
     "step time": ("time_step", "seconds_per_step", "train_step_seconds"),
 }
 """Names that mean what the log has of them, likeliest first."""
+
+
+METRIC_PHRASES: Sequence[tuple[re.Pattern[str], str]] = (
+    (
+        re.compile(
+            r"\b(?:answers?|responses?|outputs?|completions?|generations?|it|model|replies)\b.{0,24}\b(?:short(?:er)?|long(?:er)?|brief|verbose|lengthy|rambl\w*)\b(?! as)"
+            r"|\b(?:short(?:er)?|long(?:er)?|brief|verbose) (?:answers?|responses?|outputs?|completions?)\b|\bhow long are\b"
+            r"|(?:回答|回复|输出|生成|答案|response).{0,8}(?:短|长|啰嗦|简短)|(?:短|长)(?:的)?(?:回答|回复|输出)"
+        ),
+        "response_length_mean",
+    ),
+    (re.compile(r"\btok(?:en)?s?(?:/| per | a )s(?:ec(?:ond)?)?\b|\bhow fast\b|吞吐|每秒.{0,6}token"), "throughput"),
+    (re.compile(r"\b(?:how long|seconds|time)\b.{0,20}\b(?:per|a|each|one|every) step\b|(?:一|每)步.{0,6}(?:多久|多长时间|几秒|多少秒|耗时)"), "time_step"),
+)
+"""Phrases that name a metric without its name: tried when nothing else does."""

@@ -37,7 +37,7 @@ def finding() -> dict[str, Any]:
         "thresholds": {"level": {"value": 0.05, "unit": "nats", "basis": "heuristic"}},
         "says": {"default": {"en": "is {now}", "zh": "为 {now}"}},
         "causes": [{"id": "c", **TEXT}],
-        "fixes": [{"id": "x", "key": {"<0.4": "a.b", ">=0.4": "a.c"}, "default": 1, "to": 2, "why": TEXT, "check": TEXT}],
+        "fixes": [{"id": "x", "key": {"<0.4": "a.b", ">=0.4": "a.c"}, "default": 1, "to": 2, "moves": "up", "why": TEXT, "check": TEXT}],
         "variants": {"default": {"causes": ["c"], "fixes": ["x"]}},
         "related": ["metrics/m"],
         "sources": ["s"],

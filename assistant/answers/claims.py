@@ -12,27 +12,47 @@ from assistant.diagnosis import render
 from assistant.messages import Language
 
 _HEALTHY = re.compile(
-    r"\b(?:run|training|train|job|model|experiment|everything|all (?:the )?metrics|overall|it|log|this|things?|curves?|loss curves?)\b[^.,;]{0,30}?\b(?:is|are|looks?|seems?|appears?|remains?|goes|going|'s)\b(?: to be)?[^.,;]{0,20}?\b(?:healthy|fine|normal|ok(?:ay)?|perfect(?:ly)?|good|well|in order|as expected|stable|successful)\b"
-    r"|\b(?:no|zero|without any) (?:[a-z]+ ){0,2}?(?:problems?|issues?|faults?|anomal(?:y|ies)|errors?|concerns?|findings?|signs? of (?:trouble|problems?|instability)|red flags)\b"
-    r"|\bnothing (?:is |looks |seems |was )?(?:wrong|abnormal|unusual|to worry|to fix|to change|to do)\b(?! (?:for|about|because|with))|\b(?:healthy|normal|successful|stable) (?:run|training|log)\b|\bno (?:action|change|fix)s? (?:is |are )?(?:needed|required|necessary)\b|\bno need to (?:worry|change|act)\b|\bverdict\W{0,6}(?:healthy|ok|pass)"
-    r"|(?:训练|运行|任务|模型|一切|整体|总体|所有指标|全部指标|各项指标|日志|曲线|这次|本次)[^。，；,;]{0,12}?(?:健康|正常|良好|没有问题|没问题|无异常|稳定|完美|顺利)|(?:没有|未|并未|无)(?:发现|检测到|看到|任何|存在|出现)*(?:问题|异常|故障|毛病|错误)|一切正常|无需(?:担心|修改|处理|调整|改动)|不用(?:担心|改|管)|不需要(?:修改|处理|调整|做)",
+    r"\b(?:run|training|train|job|model|experiment|everything|all (?:the )?metrics|overall|it|log|this|things?|curves?|"
+    r"loss curves?)\b[^.,;]{0,30}?\b(?:is|are|looks?|seems?|appears?|remains?|goes|going|"
+    r"'s)\b(?: to be)?[^.,;]{0,20}?\b(?:healthy|fine|normal|ok(?:ay)?|perfect(?:ly)?|good|well|in order|as expected|stable|"
+    r"successful)\b"
+    r"|\b(?:no|zero|without any) (?:[a-z]+ ){0,2}?(?:problems?|issues?|faults?|anomal(?:y|ies)|errors?|concerns?|findings?|"
+    r"signs? of (?:trouble|problems?|instability)|red flags)\b"
+    r"|\bnothing (?:is |looks |seems |was )?(?:wrong|abnormal|unusual|to worry|to fix|to change|to do)\b(?! (?:for|about|"
+    r"because)| with (?!this|the (?:run|training|log)|your (?:run|training)|it\b))|\b(?:healthy|normal|successful|"
+    r"stable) (?:run|training|log)\b|\bno (?:action|change|fix)s? (?:is |are )?(?:needed|required|necessary)\b|"
+    r"\bno need to (?:worry|change|act)\b|\bverdict\W{0,6}(?:healthy|ok|pass)"
+    r"|(?:训练|运行|任务|模型|一切|整体|总体|所有指标|全部指标|各项指标|日志|曲线|这次|本次)[^。，；,;]{0,12}?(?:健康|正常|"
+    r"良好|没有问题|没问题|无异常|稳定|完美|顺利)|(?:没有|未|并未|无)(?:发现|检测到|看到|任何|存在|出现)*(?:问题|异常|故障|"
+    r"毛病|错误)|一切正常|无需(?:担心|修改|处理|调整|改动)|不用(?:担心|改|管)|不需要(?:修改|处理|调整|做)",
     re.IGNORECASE,
 )
 _BROKEN = re.compile(
-    r"\b(?:run|training|job|model|policy|experiment)\b[^.,;]{0,16}?\b(?:has |have |is |was |had |completely |totally |already )*(?:collapsed|broken|diverged|diverging|crashed|failed|failing|unstable|unhealthy|ruined|degenerate[d]?|dead|exploded)\b"
+    r"\b(?:run|training|job|model|policy|experiment)\b[^.,;]{0,16}?\b(?:has |have |is |was |had |completely |totally |"
+    r"already )*(?:collapsed|broken|diverged|diverging|crashed|failed|failing|unstable|unhealthy|ruined|degenerate[d]?|dead|"
+    r"exploded)\b"
     r"|(?:训练|模型|策略|运行|任务)(?:已经|已|完全|彻底)?(?:崩溃|崩了|发散|失败|不健康|不稳定|坍缩|坏了|废了|爆炸|挂了)",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"\b(?:not?|never|none|without|isn't|aren't|wasn't|doesn't|don't|didn't|hasn't|no sign|rather than|instead of|unlikely|rule[sd]? out|excludes?|absent|neither|nor|far from|free of|contradict\w*)\b|n't\b|没有|未|并非|不是|不会|无|排除|而非|并不|不算|非|谈不上|不像|看不出",
+    r"\b(?:not?|never|none|without|isn't|aren't|wasn't|doesn't|don't|didn't|hasn't|no sign|rather than|instead of|unlikely|"
+    r"rule[sd]? out|excludes?|absent|neither|nor|far from|free of|contradict\w*)\b|n't\b|没有|未|并非|不是|不会|无|排除|"
+    r"而非|并不|不算|非|谈不上|不像|看不出",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|would|should|could|can|risks?|prevent\w*|avoid\w*|until|before|unless|whether|once|when|to (?:see|check|confirm|rule)|watch(?: for)?|check|sign of|look for|may lead|might lead|leads? to|called|named|defined|in general|usually|typically|e\.g|such as|like|related to|compared? (?:to|with)|difference|versus|vs|means?|otherwise|what)\b"
-    r"|如果|若|风险|避免|防止|之前|是否|一旦|当|确认|观察|可能导致|会导致|容易|叫做|称为|一般|通常|例如|比如|区别|相比|意味|指的?是|否则|除非|预防|担心|警惕|什么",
+    r"\b(?:if|would|should|could|can|risks?|prevent\w*|avoid\w*|until|before|unless|whether|once|when|to (?:see|check|"
+    r"confirm|rule)|watch(?: for)?|check|sign of|look for|may lead|might lead|leads? to|called|named|defined|in general|"
+    r"usually|typically|e\.g|such as|like|related to|compared? (?:to|with)|difference|versus|vs|means?|otherwise|what)\b"
+    r"|如果|若|风险|避免|防止|之前|是否|一旦|当|确认|观察|可能导致|会导致|容易|叫做|称为|一般|通常|例如|比如|区别|相比|意味|"
+    r"指的?是|否则|除非|预防|担心|警惕|什么",
     re.IGNORECASE,
 )
-_SETTLED = re.compile(r"[\s`*\"”」』]*(?:(?:was|is|were|has been) )?(?:checked|ruled out|excluded|not|absent|fine)\b|[\s`*\"”」』]*(?:已检查|已排除|不成立|没有|未)", re.IGNORECASE)
+_SETTLED = re.compile(
+    r"[\s`*\"”」』]*(?:(?:was|is|were|has been) )?(?:checked|ruled out|excluded|not|absent|fine)\b|[\s`*\"”」』]*(?:已检查|"
+    r"已排除|不成立|没有|未)",
+    re.IGNORECASE,
+)
 _GOOD = re.compile(r"^(?:but|except|apart|other than|besides|aside)|除了|以外|之外|但", re.IGNORECASE)
 
 
@@ -55,7 +75,12 @@ def judged(sentence: Sentence, grounds: Grounds, language: Language) -> Iterator
             continue
         first, last = sentence.clause(mention.start)
         lead = sentence.whole[max(first, mention.start - 60) : mention.start]
-        if _NEGATED.search(lead) or _CONDITION.search(sentence.whole[first:last]) or _NEGATED.search(sentence.whole[mention.end : min(last, mention.end + 30)]) or _SETTLED.match(sentence.whole[mention.end : mention.end + 40]):
+        if (
+            _NEGATED.search(lead)
+            or _CONDITION.search(sentence.whole[first:last])
+            or _NEGATED.search(sentence.whole[mention.end : min(last, mention.end + 30)])
+            or _SETTLED.match(sentence.whole[mention.end : mention.end + 40])
+        ):
             continue
         if any(name in diagnosis.fine for name in mention.names) and _stated(sentence, mention):
             yield "fine", mention.start, mention.end, card(f"findings/{mention.names[0]}").title(language)
@@ -81,13 +106,24 @@ def _of_whole_run(sentence: Sentence, found: re.Match[str], grounds: Grounds) ->
     first, last = sentence.clause(start)
     lead = sentence.whole[max(sentence.start, start - 30) : start]
     inside = found[0]
-    if re.search(r"\b(?:not|isn't|aren't|far from|hardly|neither)\b|n't\b|不(?!用|需要|需)|并非|谈不上", inside, re.IGNORECASE) and not re.search(r"\b(?:no|nothing|without)\b|没有|未|无|一切", inside, re.IGNORECASE):
+    if re.search(
+        r"\b(?:not|isn't|aren't|far from|hardly|neither)\b|n't\b|不(?!用|需要|需)|并非|谈不上", inside, re.IGNORECASE
+    ) and not re.search(r"\b(?:no|nothing|without)\b|没有|未|无|一切", inside, re.IGNORECASE):
         return False
-    if re.search(r"\b(?:not|isn't|doesn't|never|cannot|can't|hardly|if|whether|until|when|would|should|healthy run|a healthy)\s[^.]{0,16}$|不是|并非|不能说|是否|如果|若|直到", lead, re.IGNORECASE):
+    if re.search(
+        r"\b(?:not|isn't|doesn't|never|cannot|can't|hardly|if|whether|until|when|would|should|healthy run|"
+        r"a healthy)\s[^.]{0,16}$|不是|并非|不能说|是否|如果|若|直到",
+        lead,
+        re.IGNORECASE,
+    ):
         return False
-    if _CONDITION.search(sentence.whole[first:last]) and not re.search(r"\b(?:run|training) (?:is|looks)\b|训练.{0,4}正常", inside, re.IGNORECASE):
+    if _CONDITION.search(sentence.whole[first:last]) and not re.search(
+        r"\b(?:run|training) (?:is|looks)\b|训练.{0,4}正常", inside, re.IGNORECASE
+    ):
         return False
-    if _GOOD.search(sentence.whole[end : end + 24].strip()) or re.search(r"\b(?:other|remaining|rest|besides|apart|otherwise)\b|其他|其余|除", sentence.whole[first:end], re.IGNORECASE):
+    if _GOOD.search(sentence.whole[end : end + 24].strip()) or re.search(
+        r"\b(?:other|remaining|rest|besides|apart|otherwise)\b|其他|其余|除", sentence.whole[first:end], re.IGNORECASE
+    ):
         return False
     metrics = [m for m in sentence.mentions if m.kind == "metric" and m.end <= end + 12]
     if not metrics:
@@ -102,8 +138,18 @@ def _stated(sentence: Sentence, mention: Mention) -> bool:
     after = sentence.whole[mention.end : mention.end + 40]
     lead = sentence.whole[max(sentence.start, mention.start - 40) : mention.start]
     return bool(
-        re.match(r"[\s`*\"”」』]*(?:\b(?:is|was|has|happen\w*|occur\w*|started|began|since|at step|from step|detected|found|in this run)\b|发生|出现|从第|自第|了|存在)", after, re.IGNORECASE)
-        or re.search(r"(?:\b(?:is|was|shows?|suffers? from|signs of|clear|due to|because of|caused by|result of|from|has|have|had)|出现了?|发生了?|存在|由于|因为|表明|说明|属于|是)\s*(?:a |an |the )?(?:case of )?[\"“「『`*\s]*$", lead, re.IGNORECASE)
+        re.match(
+            r"[\s`*\"”」』]*(?:\b(?:is|was|has|happen\w*|occur\w*|started|began|since|at step|from step|detected|found|"
+            r"in this run)\b|发生|出现|从第|自第|了|存在)",
+            after,
+            re.IGNORECASE,
+        )
+        or re.search(
+            r"(?:\b(?:is|was|shows?|suffers? from|signs of|clear|due to|because of|caused by|result of|from|has|have|had)|"
+            r"出现了?|发生了?|存在|由于|因为|表明|说明|属于|是)\s*(?:a |an |the )?(?:case of )?[\"“「『`*\s]*$",
+            lead,
+            re.IGNORECASE,
+        )
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from assistant.answers.about import _may_have_read, _terms, absent
-from assistant.answers.context import Context, explaining, words_of
-from assistant.answers.evidence import picked, shortened
+from assistant.answers.context import Context, course, explaining, words_of
+from assistant.answers.evidence import code, picked, shortened
 from assistant.diagnosis import stats
 from assistant.diagnosis.facts import number
 from assistant.diagnosis.finding import Finding
@@ -38,10 +40,24 @@ SAME_SCALE = (
 """Metrics in one unit, whose difference means something."""
 
 
+def same(context: Context) -> list[str]:
+    """Two names of one metric."""
+    metric = context.question.metrics[0]
+    names = context.joined([code(name) for name in context.question.spellings[:3]])
+    there = context.series(metric) is not None
+    lead = context.say("same_metric" if there else "same_metric_absent", names=names, key=context.key(metric))
+    found = context.evidence.metric_card(metric)
+    notes = context.glue(context.evidence.era_notes(found))
+    parts = [lead, context.say("label_meaning") + context.evidence.text_of(found, "short")]
+    return [*parts, context.say("label_version") + notes if notes else "", course(context, metric) if there else ""]
+
+
 def compare(context: Context) -> list[str]:
     a, b = context.question.metrics[:2]
     first, second = context.series(a), context.series(b)
     parts: list[str] = []
+    if _asks_same(context.question.text):
+        parts.append(context.say("not_same", a=context.key(a), b=context.key(b)))
     if first is not None and second is not None:
         parts.append(_side_by_side(context, a, b, first, second))
         parts.append(_moving(context, first, second))
@@ -65,6 +81,10 @@ def compare(context: Context) -> list[str]:
         elif similar := context.evidence.text_of(found, "lookalikes"):
             parts.append(context.say("label_similar") + picked(similar, terms, 40, context.language))
     return parts
+
+
+def _asks_same(text: str) -> bool:
+    return bool(re.search(r"\bsame\b|identical|equivalent|\bequal|一样|相同|同一个|一回事|等价|就是", text.lower()))
 
 
 def _speaks_of_both(context: Context, finding: Finding, a: str, b: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from assistant.answers.evidence import Curve, Evidence, code, curve, length, plain_value, sentences
 from assistant.answers.question import Question
+from assistant.answers.shape import shape_of
 from assistant.cards import card, cards, pick
 from assistant.diagnosis import render
 from assistant.diagnosis.detector import registered
@@ -86,9 +87,17 @@ class Context:
         return fact.text if point.step is None else self.say("at_step", value=fact.text, step=str(point.step))
 
     def trend(self, found: Curve) -> str:
-        if found.direction.rising:
-            return self.say("rises")
-        return self.say("falls" if found.direction.falling else "no_trend")
+        return trend_words(self, found)
+
+    def scaled_note(self, found: Curve) -> str:
+        """For a metric whose name carries a unit (``actor/lr(1e-4)``): the last value in its own unit; else ""."""
+        series = found.series
+        if series.scale == 1.0 or found.last is None:
+            return ""
+        unit = self.evidence.derived(series.scale, f"unit in the name of {series.name}", metric=series.name, text=f"{series.scale:.3g}")
+        real = float(f"{series.values[found.last] * series.scale:.6g}")
+        fact = self.evidence.derived(real, f"last {series.name} × {series.scale:.3g}", metric=series.name, text=f"{real:.4g}")
+        return self.say("scaled", key=series.name, unit=unit.text, printed=self.evidence.point(found.point(found.last)).text, value=fact.text)
 
     # Findings
 
@@ -135,21 +144,23 @@ def explaining(context: Context, metrics: Sequence[str]) -> tuple[list[Finding],
     about: list[Finding] = []
     touching: list[Finding] = []
     names = context.view.names
-    wanted = {_stem(metric) for metric in metrics}
+    wanted = {stem(metric) for metric in metrics}
     cards_of = {metric_card(metric) for metric in metrics}
     for finding in context.diagnosis.findings:
-        stems = [_stem(names[point.metric].canonical) for point in finding.evidence if point.metric in names]
+        stems = [stem(names[point.metric].canonical) for point in finding.evidence if point.metric in names]
         share = sum(stem in wanted for stem in stems)
         detector = registered().get(finding.id)
         needs_first = detector.needs[0] if detector and detector.needs else ""
-        if finding.severity == "info":
+        if finding.id == "no-critic-by-design":
+            is_about = bool(set(metrics) & OF_CRITIC)
+        elif finding.severity == "info":
             exact = [names[point.metric].canonical for point in finding.evidence if point.metric in names]
             is_about = bool(exact and exact[0] in metrics) or needs_first in metrics
         else:
-            is_about = bool(stems and (stems[0] in wanted or share * 2 >= len(stems))) or _stem(needs_first) in wanted
+            is_about = bool(stems and (stems[0] in wanted or share * 2 >= len(stems))) or stem(needs_first) in wanted
         if is_about:
             about.append(finding)
-        elif share or any(q.metric in names and _stem(names[q.metric].canonical) in wanted for q in finding.facts.values() if q.metric):
+        elif share or any(q.metric in names and stem(names[q.metric].canonical) in wanted for q in finding.facts.values() if q.metric):
             touching.append(finding)
         elif not any(context.series(metric) for metric in metrics) and (
             _related(finding.id) & cards_of or (finding.id == "no-critic-by-design" and set(metrics) & OF_CRITIC)
@@ -159,7 +170,7 @@ def explaining(context: Context, metrics: Sequence[str]) -> tuple[list[Finding],
     return about, touching
 
 
-def _stem(metric: str) -> str:
+def stem(metric: str) -> str:
     """Mean, maximum and minimum of a quantity are one subject; so are the score and the reward made of it."""
     stem = metric
     for ending in ("_mean", "_max", "_min"):
@@ -187,6 +198,22 @@ def grade(finding: Finding) -> int:
 
 
 # Sentences on values
+
+
+def trend_words(context: Context, found: Curve) -> str:
+    """The direction of a curve, with the step of its turn or its medians where first and last value alone tell another tale."""
+    shape, key = shape_of(found), found.series.name
+    if shape.turn is not None:
+        step = context.evidence.count(int(found.series.steps[shape.turn]), f"turn of {key}, running median")
+        return context.say(shape.kind, step=step.text)
+    if shape.kind == "none":
+        return context.say("no_trend")
+    if shape.plain:
+        return context.say(shape.kind)
+    start = context.evidence.derived(shape.start, f"median of the first {shape.k} finite {key}", metric=key)
+    end = context.evidence.derived(shape.end, f"median of the last {shape.k} finite {key}", metric=key)
+    n = context.evidence.count(shape.k, f"values of {key} in each median")
+    return context.say(f"{shape.kind}_by_median", start=start.text, end=end.text, n=n.text)
 
 
 def course(context: Context, metric: str, *, short: bool = False) -> str:

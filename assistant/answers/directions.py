@@ -11,29 +11,39 @@ import numpy as np
 from assistant.answers.numerals import Numeral
 from assistant.answers.scope import Mention, Sentence
 from assistant.diagnosis.stats import trend
-from assistant.run import Series
+from assistant.run import FloatArray, Series
 
 _UP = (
-    r"\b(?:rose|rises|rising|risen|increases?|increased|increasing|climb(?:s|ed|ing)?|grew|grows?|growing|grown|(?:went|goes|going|gone|moved|moves|trend(?:s|ed|ing)?) up(?:wards?)?"
+    r"\b(?:rose|rises|rising|risen|increases?|increased|increasing|climb(?:s|ed|ing)?|grew|grows?|growing|grown|(?:went|"
+    r"goes|going|gone|moved|moves|trend(?:s|ed|ing)?) up(?:wards?)?"
     r"|soar(?:s|ed|ing)?|surg(?:es|ed|ing)|improv(?:es|ed|ing))\b"
     r"|上升|升高|上涨|增长|增加|变大|变长|攀升|走高|涨到|升到|升至|增至|飙升"
 )
 _DOWN = (
-    r"\b(?:fell|falls|falling|fallen|decreases?|decreased|decreasing|drop(?:s|ped|ping)?|declin(?:es?|ed|ing)|shrank|shrinks?|shrinking|shrunk|(?:went|goes|going|gone|moved|moves|trend(?:s|ed|ing)?) down(?:wards?)?"
+    r"\b(?:fell|falls|falling|fallen|decreases?|decreased|decreasing|drop(?:s|ped|ping)?|declin(?:es?|ed|ing)|shrank|"
+    r"shrinks?|shrinking|shrunk|(?:went|goes|going|gone|moved|moves|trend(?:s|ed|ing)?) down(?:wards?)?"
     r"|decay(?:s|ed|ing)?|collapsed|plunge[ds]?|plummet(?:s|ed)?|sank)\b"
     r"|下降|下跌|跌到|跌至|降到|降至|减少|下滑|走低|变小|缩短|掉到|掉至|降低到|降低了"
 )
-_FLAT = r"\b(?:(?:stay(?:s|ed)?|remain(?:s|ed)?|is|was|are|were|held|keeps?|kept) (?:[a-z]+ly )?(?:flat|stable|constant|steady|unchanged))\b|保持(?:平稳|稳定|不变)|基本不变|(?:一直|始终)(?:平稳|稳定|不变|持平)"
+_FLAT = (
+    r"\b(?:(?:stay(?:s|ed)?|remain(?:s|ed)?|is|was|are|were|held|keeps?|kept) (?:[a-z]+ly )?(?:flat|stable|constant|steady|"
+    r"unchanged))\b|保持(?:平稳|稳定|不变)|基本不变|(?:一直|始终)(?:平稳|稳定|不变|持平)"
+)
 _WORDS = re.compile(rf"(?P<up>{_UP})|(?P<down>{_DOWN})|(?P<flat>{_FLAT})", re.IGNORECASE)
 _NO_CLAIM = re.compile(
-    r"\b(?:if|should|would|could|can|may|might|will|must|when(?:ever)?|unless|usually|normally|typically|generally|often|tends?|expect\w*|until|so that|watch|check|see whether|whether|"
-    r"make sure|to (?:see|keep|stop|prevent|avoid)|instead of|rather than|not?|never|n't|without|means?|stop\w*|healthy|in general|let|try|cause[sd]? (?:a|by))\b|n't\b|"
-    r"如果|若|应该|应当|应|会|可能|可以|能否|是否|通常|一般|正常|往往|期望|直到|观察|看看|确认|避免|防止|不再|没有|未|并未|不|停止|健康|当.{0,12}时|建议|需要|才|导致|使|让",
+    r"\b(?:if|should|would|could|can|may|might|will|must|when(?:ever)?|unless|usually|normally|typically|generally|often|"
+    r"tends?|expect\w*|until|so that|watch|check|see whether|whether|"
+    r"make sure|to (?:see|keep|stop|prevent|avoid)|instead of|rather than|not?|never|n't|without|means?|stop\w*|healthy|"
+    r"in general|let|try|cause[sd]? (?:a|by))\b|n't\b|"
+    r"如果|若|应该|应当|应|会|可能|可以|能否|是否|通常|一般|正常|往往|期望|直到|观察|看看|确认|避免|防止|不再|没有|未|并未|"
+    r"不|停止|健康|当.{0,12}时|建议|需要|才|导致|使|让",
     re.IGNORECASE,
 )
 _PART = re.compile(
-    r"\b(?:since|after|before|until|between|from step|by step|at step|then|later|again|recover\w*|temporar\w*|briefly|spik\w*|initially|at first|first|early|late|last|latest|recent\w*|"
-    r"lately|now|mid\w*|at times|sometimes|peak\w*)\b|之后|以后|以来|起|之前|再|随后|最近|近期|初期|起初|后期|前期|中期|期间|回升|回落|一度|暂时|先|最后",
+    r"\b(?:since|after|before|until|between|from step|by step|at step|then|later|again|recover\w*|temporar\w*|briefly|"
+    r"spik\w*|initially|at first|first|early|late|last|latest|recent\w*|"
+    r"lately|now|mid\w*|at times|sometimes|peak\w*)\b|之后|以后|以来|起|之前|再|随后|最近|近期|初期|起初|后期|前期|中期|"
+    r"期间|回升|回落|一度|暂时|先|最后",
     re.IGNORECASE,
 )
 _FROM_TO = re.compile(r"(?:\bfrom|从|由)\s*(?:about |around |约)?[`*~≈]*$", re.IGNORECASE)
@@ -41,8 +51,15 @@ _SINCE = re.compile(r"(?:\b(?:since|after|from) step\s*|(?:自|从|在)?第\s?)(
 _BETWEEN = re.compile(r"(?:steps?\s*|第\s?)(\d+)\s?步?\s?(?:–|-|~|to|and|至|到|和)\s?(?:step\s*|第\s?)?(\d+)", re.IGNORECASE)
 
 
-_HABIT = r"(?:rises|increases?|climbs|grows?|falls|decreases?|drops|declines|shrinks?|decays?|soars|surges|improves|(?:goes|moves|trends) (?:up|down)(?:wards?)?)"
-_HERE = re.compile(r"\b(?:from \S*\d|steadily|throughout|over (?:the|this) (?:whole |entire )?(?:run|training)|in this (?:run|log)|overall|monoton\w*|continuously|all the time|here)\b", re.IGNORECASE)
+_HABIT = (
+    r"(?:rises|increases?|climbs|grows?|falls|decreases?|drops|declines|shrinks?|decays?|soars|surges|improves|(?:goes|moves|"
+    r"trends) (?:up|down)(?:wards?)?)"
+)
+_HERE = re.compile(
+    r"\b(?:from \S*\d|steadily|throughout|over (?:the|this) (?:whole |entire )?(?:run|training)|in this (?:run|log)|overall|"
+    r"monoton\w*|continuously|all the time|here)\b",
+    re.IGNORECASE,
+)
 _ADVICE = re.compile(r"[\s*`>-]*(?:then\b|watch\b|check\b|next\b|look\b|然后|接下来|之后)", re.IGNORECASE)
 
 
@@ -68,7 +85,7 @@ def wrong_directions(sentence: Sentence, printed: dict[str, Series | None], rati
         start, end = sentence.start + m.start(), sentence.start + m.end()
         said = m.lastgroup or ""
         first, last = sentence.clause(start)
-        around = sentence.whole[first:last]
+        around = sentence.plain(first, last)
         if re.fullmatch(_HABIT, m[0], re.IGNORECASE) and not _HERE.search(sentence.whole[end:last]):
             continue
         metric = _subject(sentence, start, end)
@@ -80,7 +97,9 @@ def wrong_directions(sentence: Sentence, printed: dict[str, Series | None], rati
             if said != right:
                 out.append(Claim(start, end, m[0], said, right, metric.keys[0]))
             continue
-        rights = [(_course(series, around, said), key) for key in metric.keys if (series := printed.get(key)) is not None and len(series) > 3]
+        rights = [
+            (_course(series, around, said), key) for key in metric.keys if (series := printed.get(key)) is not None and len(series) > 3
+        ]
         if rights and all(right is not None for right, _ in rights):
             out.append(Claim(start, end, m[0], said, str(rights[0][0]), rights[0][1]))
     return out
@@ -106,7 +125,9 @@ def _imperative(sentence: Sentence, start: int) -> bool:
 
 def _from_to(sentence: Sentence, end: int, ratios: set[int]) -> float | None:
     """Change between the two levels of "… from A to B" after a verb; None when they are not given."""
-    following = [n for n in sentence.numbers if n.start >= end and n.start not in ratios and n.unit not in ("%", "x") and not sentence.is_step(n)]
+    following = [
+        n for n in sentence.numbers if n.start >= end and n.start not in ratios and n.unit not in ("%", "x") and not sentence.is_step(n)
+    ]
     if len(following) < 2 or not _FROM_TO.search(sentence.whole[max(sentence.start, following[0].start - 14) : following[0].start]):
         before = [n for n in sentence.numbers if n.end <= end and n.unit not in ("%", "x") and not sentence.is_step(n)]
         if before and following and _FROM_TO.search(sentence.whole[max(sentence.start, before[-1].start - 14) : before[-1].start]):
@@ -142,7 +163,7 @@ def _course(series: Series, around: str, said: str) -> str | None:
     return ("up" if moved > 0 else "down") if large and (found.rising or found.falling) else None
 
 
-def _narrow(values: np.ndarray) -> bool:  # type: ignore[type-arg]
+def _narrow(values: FloatArray) -> bool:
     """Whether a curve hardly leaves its level: "rose" of it is wrong, not only generous."""
     level = float(np.median(np.abs(values)))
     return float(values.max() - values.min()) <= 0.05 * level

@@ -30,7 +30,7 @@ WINDOW = 10
 def agrees(numeral: Numeral, value: float, *, scale: float = 1.0, loose: bool = False) -> bool:
     """Whether the digits shown are ``value × scale`` rounded to them; ``loose`` takes a number that the words call rounded.
 
-    A rounding that changes the value by more than a fifth (0.031 shown as 0.0) is none.
+    A rounding that changes the value by more than an eighth (0.031 shown as 0.0) is none; after "about", by more than a fifth.
     """
     wanted = value * scale
     if math.isnan(wanted) or math.isnan(numeral.value):
@@ -43,7 +43,8 @@ def agrees(numeral: Numeral, value: float, *, scale: float = 1.0, loose: bool = 
     off = abs(numeral.value - wanted)
     if off > half * (1 + 1e-9) + 1e-12 * abs(wanted):
         return False
-    return off <= 0.2 * abs(wanted) + 1e-12 * abs(wanted)
+    share = 0.2 if loose else 0.12 if numeral.half < 0.5 else 0.05  # 0.91 is not 1
+    return off <= share * abs(wanted) + 1e-12 * abs(wanted)
 
 
 def _last_place(value: float) -> float:
@@ -52,6 +53,13 @@ def _last_place(value: float) -> float:
     while place > abs(value) / 20 and abs(value / place - round(value / place)) > 1e-9:
         place /= 10
     return min(place, abs(value) / 5)
+
+
+def real(fact: Fact) -> float | None:
+    """A fact's number; None for words (whose value is only the line that they stand on) and for what is not finite."""
+    if not isinstance(fact.value, float) or not math.isfinite(fact.value) or not any(c.isdigit() for c in fact.text[:12]):
+        return None
+    return fact.value if len(fact.text) <= 24 else None
 
 
 @dataclass(slots=True)
@@ -88,17 +96,20 @@ class Grounds:
     def trusted(self) -> str:
         """Sentences that the program or a card wrote, for one that is taken over word by word. Words of the log are not among them."""
         evidence = self.evidence
-        parts = [text for text in self.card_texts.values()]
+        parts = list(self.card_texts.values())
         for finding in evidence.diagnosis.findings:
             if all(len(fact.text) <= 24 for fact in finding.facts.values()):
                 parts += [render.summary(finding, evidence.language), *render.causes(finding, evidence.language)]
-                parts += [str(fix[name]) for fix in render.fixes(finding, evidence.diagnosis.run, evidence.language) for name in ("why", "check")]
+                parts += [
+                    str(fix[name]) for fix in render.fixes(finding, evidence.diagnosis.run, evidence.language) for name in ("why", "check")
+                ]
                 parts += render.rules_out(finding, evidence.language)
         return _squeezed(" ".join(parts))
 
     def quoted(self, sentence: str) -> bool:
         """Whether a sentence stands word by word in a shown card or in a finding's own words."""
-        for part in (sentence, *re.split(r"[:：]\s", sentence, maxsplit=1)[1:]):
+        tails = [sentence[m.end() :] for m in re.finditer(r"[:：]", sentence)][:3]
+        for part in (sentence, *tails):
             bare = _squeezed(part)
             if len(bare) >= 12 and bare in self.trusted:
                 return True
@@ -183,6 +194,20 @@ class Grounds:
         return frozenset(lengths)
 
     @cached_property
+    def step_counts(self) -> Mapping[int, str | None]:
+        """How many steps something has: the log, a metric, or what a finding counted."""
+        run = self.run
+        counted: dict[int, str | None] = dict.fromkeys((len(run.steps), self.evidence.view.n_steps))
+        for fact in self.loose_facts:
+            value = real(fact)
+            if value is not None and value.is_integer() and (fact.id in self.evidence.told or "step" in fact.formula):
+                counted.setdefault(int(value), fact.id)
+        for name, series in self._shown_series():
+            counted.setdefault(len(series), next((f.id for f in self.by_metric.get(name, ())), None))
+            counted.setdefault(series.n_nonfinite, None)
+        return counted
+
+    @cached_property
     def counts(self) -> Mapping[int, str | None]:
         """Things of the log and the diagnosis that can be counted."""
         diagnosis, run = self.evidence.diagnosis, self.run
@@ -190,15 +215,19 @@ class Grounds:
         known |= {run.n_records, run.n_rows, len(run.columns), run.n_lines, len(run.steps), len(run.segments), self.evidence.view.n_steps}
         counted: dict[int, str | None] = dict.fromkeys(known)
         for fact in self.loose_facts:
-            if isinstance(fact.value, float) and fact.value.is_integer():
-                counted.setdefault(int(fact.value), fact.id)
+            if (value := real(fact)) is not None and value.is_integer():
+                counted.setdefault(int(value), fact.id)
         for name, series in self._shown_series():
             counted.setdefault(len(series), next((f.id for f in self.by_metric.get(name, ())), None))
             counted.setdefault(series.n_nonfinite, None)
         return counted
 
     def _shown_series(self) -> list[tuple[str, Series]]:
-        return [(name, series) for name in self.by_metric if (series := self.evidence.view.printed(name)) is not None] if self.run.columns else []
+        return (
+            [(name, series) for name in self.by_metric if (series := self.evidence.view.printed(name)) is not None]
+            if self.run.columns
+            else []
+        )
 
     # Values
 
@@ -241,7 +270,7 @@ class Grounds:
         pairs = [(first, last), (high, last), (low, last), (first, high), (first, low)]
         if len(values) > 2 * WINDOW:
             pairs.insert(1, (float(np.median(values[:WINDOW])), float(np.median(values[-WINDOW:]))))
-        told = [float(f.value) for f in self.by_metric.get(metric, ()) if f.id in self.evidence.told and isinstance(f.value, float)]
+        told = [value for f in self.by_metric.get(metric, ()) if f.id in self.evidence.told and (value := real(f)) is not None]
         pairs += [(a, b) for a, b in pairwise(told)]
         return [(a, b) for a, b in dict.fromkeys(pairs) if a != b]
 
@@ -259,7 +288,26 @@ class Grounds:
             for fix in render.fixes(finding, self.run):
                 if fix["key"] and (fix["key"] == key or str(fix["key"]).endswith("." + key)):
                     found["knowledge"] |= _real(fix["from"]) | _real(fix["to"])
+        for row in self.evidence.diagnosis.unknown:
+            for name, value in re.findall(r"([\w.]+)=([^\s,;]+)", row.needs):
+                if name == key or name.endswith("." + key):
+                    found["knowledge"] |= {one.value for one in numerals(value)}
         return found
+
+    def advised(self, key: str, numeral: Numeral) -> str | None:
+        """The shown card that names the setting and this number."""
+        tail = key.rpartition(".")[2]
+        shown = [name for name, text in self.card_texts.items() if tail in text]
+        return next((name for name in shown if _rounded(numeral.value) in self._values_of(name)), None)
+
+    def _values_of(self, card: str) -> frozenset[float]:
+        if card not in self._by_card:
+            self._by_card[card] = frozenset(_rounded(one.value) for one in numerals(self.card_texts[card]) if not math.isnan(one.value))
+        return self._by_card[card]
+
+    @cached_property
+    def _by_card(self) -> dict[str, frozenset[float]]:
+        return {}
 
     @cached_property
     def card_texts(self) -> Mapping[str, str]:
@@ -302,7 +350,9 @@ class Grounds:
         if era != "unknown" and (text == era or text.startswith(era + ".")):
             return True
         pattern = re.compile(rf"(?<![\d.]){re.escape(text)}(?![\d])")
-        return bool(pattern.search(self.said) or any(pattern.search(card) for card in self.card_texts.values()) or pattern.search(self.shown))
+        return bool(
+            pattern.search(self.said) or any(pattern.search(card) for card in self.card_texts.values()) or pattern.search(self.shown)
+        )
 
     @property
     def framework(self) -> str:

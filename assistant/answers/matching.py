@@ -8,25 +8,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assistant.answers.evidence import Fact
-from assistant.answers.grounds import Grounds, Proof, agrees
+from assistant.answers.grounds import Grounds, Proof, agrees, real
 from assistant.answers.numerals import Numeral, approximate
-from assistant.answers.scope import Mention, Sentence
-
-_GENERAL = re.compile(
-    r"\b(?:usual\w*|typical\w*|normal\w*|health\w*|rule of thumb|generally|in general|commonly|often|ranges?|band|between|below|above|under|over|threshold|limits?|less than|more than|at least|at most|"
-    r"no more than|exceed\w*|default\w*|should|would|could|set|try|start\w* (?:at|from|with)|e\.g|for example|such as|raise|lower|increase|reduce|decrease|clip\w*|cap(?:s|ped)?|max\w*|target|aim|recommend\w*|"
-    r"suggest\w*|propos\w*|change|within|until|if|when|than|rounds?|decimals|prints?|version|verl|means?|formula|defined|ln|log)\b|[<>≥≤→=]"
-    r"|通常|一般|正常|健康|经验|常见|范围|区间|阈值|低于|高于|以下|以上|以内|小于|大于|不超过|超过|至少|至多|最多|默认|应|建议|设|调|改|试|可以|例如|比如|如果|若|当|上限|下限|推荐|提高到|降低到|之间|小数|打印|版本|意味|表示|定义|公式",
-    re.IGNORECASE,
+from assistant.answers.phrases import (
+    AROUND_ZERO,
+    CHECKS,
+    CLAIM,
+    COUNTED,
+    DIFFERENCE,
+    GENERAL,
+    OUT_OF,
+    PROSE_COUNT,
+    ROLE,
+    STEPS_LONG,
 )
-_CLAIM = re.compile(r"(?:\b(?:is|was|are|were|at|to|of|reached|reaches|hit|now|ends?|ended|stands?|stood|equals?|only|just|from|value)|[:=：（(]|为|是|到|至|达|仅|只有|值|从|在|约)\s*(?:about |around |约|only |now |just )?[`*~≈]*$", re.IGNORECASE)
-_DIFFERENCE = re.compile(r"(?:\b(?:by|(?:drop|fall|rise|increase|decrease|decline|gain|loss|gap|difference|change) of)|(?:下降|上升|减少|增加|上涨|提高|降低|升高|跌|涨|降|升|掉|多|少|高|低)了|相差|差了?)\s*(?:about |around |roughly |约)?[`*~≈]*$", re.IGNORECASE)
-_PROSE_COUNT = re.compile(r"^[\s`*]*(?:(?:main |likely |possible |other |more |simple |concrete |key )*(?:things?|options?|reasons?|causes?|points?|ways?|ideas?|candidates?|parts?|checks? to|changes?|actions?|suggestions?|questions?|signs?|hypothes[ei]s|explanations?|settings?|knobs?)\b|(?:个|种|点|条|项|件|方面)(?:主要|可能|常见|最)?(?:的)?(?:原因|方法|建议|办法|选择|可能|措施|方面|步骤|解释|事|设置|改动|因素|思路|方向|信号|点|，|：|:|。)|方面)", re.IGNORECASE)
-_COUNTED = re.compile(r"^[\s`*]*(?:more |further |other |consecutive |training |logged |printed |of the |of these )*(?:[a-z]{3,}|步|个|次|项|条|行|轮|组|种|张|卡)", re.IGNORECASE)
-_STEPS_LONG = re.compile(r"^[\s`*]*(?:more |further |consecutive |training |logged |printed |to )*(?:steps?\b|iterations?\b|步)", re.IGNORECASE)
-_OUT_OF = re.compile(r"(?:^[\s`*]*(?:/|of|out of)\s*(?:the\s*)?[`*]*\d)|(?:\d[\s`*]*(?:/|of|out of|步中有?|个中有?|中有?|中的?)\s*(?:the\s*)?[`*]*$)", re.IGNORECASE)
-_CHECKS = re.compile(r"^\s?(?:related )?checks?\b|^\s?项(?:相关)?检查", re.IGNORECASE)
-_AROUND_ZERO = re.compile(r"(?:\b(?:around|near|close to|centr?ed (?:on|at|around)|above|below|than|divided by|from)|以|除以|接近|趋近于?|围绕|大于|小于|高于|低于)\s*[`*]*$", re.IGNORECASE)
+from assistant.answers.scope import Mention, Sentence
 
 
 @dataclass
@@ -76,13 +72,19 @@ class Matcher:
         lead, following = whole[max(row.start, numeral.start - 40) : numeral.start], whole[numeral.end : min(row.end, numeral.end + 40)]
         if numeral.version or _is_era(numeral, lead, whole):
             return Proof("knowledge") if grounds.is_version(numeral.text) else self._asked(numeral) or Proof("unverified", "version")
-        if _finite(numeral) and 0 < numeral.value <= 9 and numeral.value == int(numeral.value) and not numeral.unit and _PROSE_COUNT.match(following):
+        if (
+            _finite(numeral)
+            and 0 < numeral.value <= 9
+            and numeral.value == int(numeral.value)
+            and not numeral.unit
+            and PROSE_COUNT.match(following)
+        ):
             return None
         subject = row.subject(numeral)
         inherited = False
         if math.isnan(numeral.value) or math.isinf(numeral.value):
             return self._nonfinite(numeral, subject, row)
-        if numeral.value == 0 and "." not in numeral.text and (_AROUND_ZERO.search(lead) or following.startswith(" 为中心")):
+        if numeral.value == 0 and "." not in numeral.text and (AROUND_ZERO.search(lead) or following.startswith(" 为中心")):
             return None
         if grounds.in_log_words(whole, numeral):
             return Proof("run")
@@ -92,18 +94,22 @@ class Matcher:
         if subject is not None and subject.kind == "setting":
             if (proof := self._setting(numeral, subject)) is not None:
                 return proof
-            if not inherited and _CLAIM.search(whole[subject.end : numeral.start]) and len(whole[subject.end : numeral.start]) < 24:
+            if not inherited and CLAIM.search(whole[subject.end : numeral.start]) and len(whole[subject.end : numeral.start]) < 24:
                 return self._asked(numeral) or Proof("unverified", "setting")
             subject = next((m for m in reversed(row.mentions) if m.kind == "metric" and m.end <= numeral.start), None)
         step = row.step_of(numeral)
         loose = approximate(whole, numeral)
         fact = grounds.by_id.get(self.cited.get(numeral.start, ""))
-        if fact is not None and (subject is None or inherited or not subject.keys or self._fits(fact, subject)) and (step is None or self._of_step(fact, step)):
+        if (
+            fact is not None
+            and (subject is None or inherited or not subject.keys or self._fits(fact, subject))
+            and (step is None or self._of_step(fact, step))
+        ):
             return Proof(fact.kind, fact.id)
         if subject is not None and subject.keys:
             proof = self._of_metric(numeral, subject, step, loose, row, lead)
             if proof is not None:
-                return proof
+                return proof if self._in_role(numeral, proof, subject, row, loose) else Proof("unverified", "number")
         counted = self._count(numeral, lead, following, subject is not None and not inherited)
         if counted is not None:
             return counted
@@ -115,10 +121,20 @@ class Matcher:
                 return proof
             if (proof := self._other_subject(numeral, row, subject, step, loose)) is not None:
                 return proof
-        clause = whole[slice(*row.clause(numeral.start))]
-        claims = subject is not None and bool(subject.keys) and not inherited and bool(_CLAIM.search(whole[max(subject.end, numeral.start - 16) : numeral.start])) and subject.end <= numeral.start
-        general = bool(_GENERAL.search(clause))
-        if (card := grounds.in_cards(numeral)) is not None and step is None and (general or subject is None or not subject.keys or (inherited and not claims)):
+        clause = row.plain(*row.clause(numeral.start))
+        claims = (
+            subject is not None
+            and bool(subject.keys)
+            and not inherited
+            and bool(CLAIM.search(whole[max(subject.end, numeral.start - 16) : numeral.start]))
+            and subject.end <= numeral.start
+        )
+        general = bool(GENERAL.search(clause))
+        if (
+            (card := grounds.in_cards(numeral)) is not None
+            and step is None
+            and (general or subject is None or not subject.keys or (inherited and not claims))
+        ):
             return Proof("knowledge", card)
         if (asked := self._asked(numeral)) is not None and (step is None or subject is None):
             return asked
@@ -129,19 +145,27 @@ class Matcher:
     def _of_metric(self, numeral: Numeral, subject: Mention, step: int | None, loose: bool, row: Sentence, lead: str) -> Proof | None:
         grounds = self.grounds
         facts = grounds.facts_of(subject.keys)
-        if _DIFFERENCE.search(lead) and numeral.unit not in ("%", "x"):
+        if DIFFERENCE.search(lead) and numeral.unit not in ("%", "x"):
             self.changes.add(numeral.start)
-            return self._change(numeral, subject, row, loose) or (Proof("unverified", "number") if not any(self._equals(numeral, f, loose) for f in facts if f.kind == "derived") else Proof("derived"))
+            return self._change(numeral, subject, row, loose) or (
+                Proof("unverified", "number")
+                if not any(self._equals(numeral, f, loose) for f in facts if f.kind == "derived")
+                else Proof("derived")
+            )
         if step is not None:
             for key in subject.keys:
                 printed = grounds.at(key, step)
                 if printed is not None and self._near(numeral, printed, key, loose):
                     return Proof("run", next((f.id for f in facts if f.step == step and f.metric == key), None))
             for fact in facts:
-                if self._equals(numeral, fact, loose) and self._of_step(fact, step):
+                if self._equals(numeral, fact, loose) and self._of_step(fact, step) and self._near_printed(fact, subject, step):
                     return Proof(fact.kind, fact.id)
             if numeral.unit not in ("%", "x"):
                 return None
+        if numeral.unit == "%" and DIFFERENCE.search(lead):
+            self.changes.add(numeral.start)
+            told = [f for f in facts if f.kind == "derived" and "%" in f.text and self._equals(numeral, f, loose)]
+            return self._change(numeral, subject, row, loose) or (Proof("derived", told[0].id) if told else Proof("unverified", "number"))
         if numeral.unit != "x" and step is None:
             good = [f for f in facts if self._equals(numeral, f, loose)]
             if good:
@@ -151,20 +175,68 @@ class Matcher:
             return self._change(numeral, subject, row, loose)
         return None
 
+    def _in_role(self, numeral: Numeral, proof: Proof, subject: Mention, row: Sentence, loose: bool) -> bool:
+        """Whether a value that is called the highest, lowest, first or last one is that; ``right`` is set when it is not."""
+        if proof.status != "run" or numeral.unit in ("%", "x"):
+            return True
+        before = [n.end for n in row.numbers if n.end <= numeral.start and not row.is_step(n)]
+        start = max([row.clause(numeral.start)[0], *before])
+        roles = list(ROLE.finditer(row.whole[start : numeral.start]))
+        if not roles or len(row.whole[start + roles[-1].end() : numeral.start]) > 48:
+            return True
+        role = roles[-1].lastgroup or ""
+        seen = False
+        for key in subject.keys:
+            series = self.grounds.series(key)
+            if series is None or not series.finite.any():
+                continue
+            seen = True
+            values = series.values[series.finite]
+            wanted = {"high": values.max(), "low": values.min(), "first": values[0], "last": values[-1]}[role]
+            if self._near(numeral, float(wanted), key, loose):
+                return True
+            if role in ("first", "last") and any(
+                f.kind == "derived" and self._equals(numeral, f, loose) for f in self.grounds.by_metric.get(key, ())
+            ):
+                return True
+            index = {"high": int(values.argmax()), "low": int(values.argmin()), "first": 0, "last": len(values) - 1}[role]
+            self.right[numeral.start] = series.take(series.finite).text(index)
+        return not seen
+
     def _change(self, numeral: Numeral, subject: Mention, row: Sentence, loose: bool) -> Proof | None:
         """A difference, ratio or percentage of change, recomputed."""
-        siblings = [n.value for n in row.numbers if n is not numeral and n.unit not in ("%", "x") and not row.is_step(n) and not row.is_line(n) and _finite(n) and self._level(n, subject, row)]
-        pairs = [(a, b) for i, a in enumerate(siblings) for b in siblings[i + 1 :]]
-        if not pairs:
-            pairs = [pair for key in subject.keys for pair in self.grounds.ends(key)]
-        for a, b in pairs:
-            if any(agrees(numeral, value, loose=loose) or agrees(numeral, -value, loose=loose) for value in _changes(a, b, numeral.unit)):
+        siblings = [
+            n
+            for n in row.numbers
+            if n is not numeral
+            and n.unit not in ("%", "x")
+            and not row.is_step(n)
+            and not row.is_line(n)
+            and _finite(n)
+            and self._level(n, subject, row)
+        ]
+        rows = [(a.value, b.value) for i, a in enumerate(siblings) for b in siblings[i + 1 :]]
+        if siblings:
+            exact = [self._exact(n, subject) for n in siblings]
+            rows += [(x, y) for i, a in enumerate(exact) for b in exact[i + 1 :] for x in a for y in b]
+        if not rows:
+            rows = [pair for key in subject.keys for pair in self.grounds.ends(key)]
+        for a, b in rows:
+            if any(agrees(numeral, sign * value, loose=loose) for value in _changes(a, b, numeral.unit) for sign in (1, -1)):
                 return Proof("derived")
         return None
 
+    def _exact(self, numeral: Numeral, subject: Mention) -> list[float]:
+        """The unrounded values that a level in the sentence may stand for."""
+        return [
+            value
+            for fact in self.grounds.facts_of(subject.keys)
+            if self._equals(numeral, fact, False) and (value := real(fact)) is not None
+        ][:6]
+
     def _level(self, numeral: Numeral, subject: Mention, row: Sentence) -> bool:
         other = row.subject(numeral)
-        if _DIFFERENCE.search(row.whole[max(row.start, numeral.start - 30) : numeral.start]):
+        if DIFFERENCE.search(row.whole[max(row.start, numeral.start - 30) : numeral.start]):
             return False
         return other is None or other is subject or bool(set(other.keys) & set(subject.keys))
 
@@ -174,25 +246,35 @@ class Matcher:
             for status in ("config", "knowledge"):
                 if any(agrees(numeral, value) for value in known[status]):
                     return Proof(status)
-        if (card := self.grounds.in_cards(numeral)) is not None:
-            return Proof("knowledge", card)
+            if (card := self.grounds.advised(name, numeral)) is not None:
+                return Proof("knowledge", card)
         return self._asked(numeral)
 
     def _count(self, numeral: Numeral, lead: str, following: str, named: bool) -> Proof | None:
         if numeral.unit not in ("", "step") or not _finite(numeral) or numeral.value != int(numeral.value) or numeral.value < 0:
             return None
+        if "." in numeral.text or "e" in numeral.text.lower() and not numeral.spelled:
+            return None
         value = int(numeral.value)
-        if numeral.unit == "step" or _STEPS_LONG.match(following):
+        if numeral.unit == "step" or STEPS_LONG.match(following):
             if value in self.grounds.spans:
                 return Proof("derived")
-            if value in self.grounds.counts:
-                return Proof("derived", self.grounds.counts[value])
-            if value in self.grounds.steps:
+            if value in self.grounds.step_counts:
+                return Proof("derived", self.grounds.step_counts[value])
+            if (
+                value in self.grounds.steps
+                and re.search(r"(?:\b(?:of|by|until|reach\w*|after|planned|total)|到|至|共|计划|跑了?|在)\s*[`*]*$", lead, re.IGNORECASE)
+                and not re.search(r"(?:covers?|共)\s*$", lead)
+            ):
                 return Proof("run", self.grounds.steps[value])
             return None
-        if _CHECKS.match(following) and value <= len(self.grounds.evidence.diagnosis.fine):
+        if CHECKS.match(following) and value <= len(self.grounds.evidence.diagnosis.fine):
             return Proof("derived")
-        if (_COUNTED.match(following) or _OUT_OF.search(following) or _OUT_OF.search(lead)) and value in self.grounds.counts and not (named and _CLAIM.search(lead) and not _OUT_OF.search(following)):
+        if (
+            (COUNTED.match(following) or OUT_OF.search(following) or OUT_OF.search(lead))
+            and value in self.grounds.counts
+            and not (named and CLAIM.search(lead) and not OUT_OF.search(following))
+        ):
             return Proof("derived", self.grounds.counts[value])
         return None
 
@@ -209,7 +291,12 @@ class Matcher:
 
     def _nonfinite(self, numeral: Numeral, subject: Mention | None, row: Sentence) -> Proof | None:
         """NaN and Inf are words ("the first NaN") unless a metric is said to be one."""
-        if subject is None or not subject.keys or subject.end > numeral.start or not _CLAIM.search(row.whole[max(subject.end, numeral.start - 16) : numeral.start]):
+        if (
+            subject is None
+            or not subject.keys
+            or subject.end > numeral.start
+            or not CLAIM.search(row.whole[max(subject.end, numeral.start - 16) : numeral.start])
+        ):
             return None
         step = row.step_of(numeral)
         for key in subject.keys:
@@ -247,22 +334,35 @@ class Matcher:
                 if (series := self.grounds.series(key)) is not None and (point := series.at(step)) is not None:
                     self.right[numeral.start] = point.text
                     break
-        if subject is not None and subject.keys and any(self._equals(numeral, f, False) and numeral.unit == "" for f in self.grounds.evidence.facts if f.metric and f.metric not in subject.keys):
+        if (
+            subject is not None
+            and subject.keys
+            and any(
+                self._equals(numeral, f, False) and numeral.unit == ""
+                for f in self.grounds.evidence.facts
+                if f.metric and f.metric not in subject.keys
+            )
+        ):
             return Proof("unverified", "metric")
         return Proof("unverified", "number")
 
     # Comparing
 
     def _equals(self, numeral: Numeral, fact: Fact, loose: bool) -> bool:
-        value = fact.value
         if numeral.text.replace(",", "").strip() == fact.text:
             return True
-        if not isinstance(value, float):
+        value = real(fact)
+        if value is None:
             return False
         if numeral.unit == "%":
             return agrees(numeral, value, scale=100.0, loose=loose) or ("%" in fact.text and agrees(numeral, value, loose=loose))
-        if numeral.unit == "x" or "%" in fact.text and not numeral.unit and not agrees(numeral, value, loose=loose):
-            return numeral.unit == "x" and fact.kind == "derived" and (fact.metric is None or "×" in fact.text) and agrees(numeral, value, loose=loose)
+        if numeral.unit == "x" or ("%" in fact.text and not numeral.unit and not agrees(numeral, value, loose=loose)):
+            return (
+                numeral.unit == "x"
+                and fact.kind == "derived"
+                and (fact.metric is None or "×" in fact.text)
+                and agrees(numeral, value, loose=loose)
+            )
         return self._near(numeral, value, fact.metric or "", loose)
 
     def _near(self, numeral: Numeral, value: float, key: str, loose: bool) -> bool:
@@ -280,6 +380,14 @@ class Matcher:
         if spans:
             return any(int(a) <= step <= int(b or a) for a, b in spans)
         return fact.kind == "derived" and fact.id in self.grounds.evidence.told
+
+    def _near_printed(self, fact: Fact, subject: Mention, step: int) -> bool:
+        """A derived value (a median "by step 300") must be close to what was printed there."""
+        value = real(fact)
+        if fact.step is not None or value is None:
+            return True
+        printed = [v for key in subject.keys if (v := self.grounds.at(key, step)) is not None]
+        return not printed or any(abs(v - value) <= 0.3 * max(abs(v), abs(value)) for v in printed)
 
     def _fits(self, fact: Fact, subject: Mention) -> bool:
         if fact.metric is None:

@@ -12,14 +12,25 @@ from assistant.answers.grounds import Grounds
 from assistant.cards import cards
 
 _CODE = re.compile(r"`([^`\n]+)`")
-_KEY = re.compile(r"(?<![\w/.@`:-])(?:[A-Za-z_][\w-]*(?:/[\w@.()-]+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}|[A-Za-z]\w*_\w*(?:\.\w+)*)(?![\w/])")
-_NOT_KEYS = re.compile(r"^(?:and/or|w/o|n/a|i/o|he/she|train/val|yes/no|on/off|input/output|true/false|https?|km/h|tokens?/(?:s|sec|second|step|gpu)|nats/token|s/step|up/down|max/min|min/max|mean/max|read/write|client/server)", re.IGNORECASE)
+_KEY = re.compile(
+    r"(?<![\w/.@`:-])(?:[A-Za-z_][\w-]*(?:/[\w@.()-]+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}|[A-Za-z]\w*_\w*(?:\.\w+)*)(?![\w/])"
+)
+_NOT_KEYS = re.compile(
+    r"^(?:and/or|w/o|n/a|i/o|he/she|train/val|yes/no|on/off|input/output|true/false|https?|km/h|tokens?/(?:s|sec|second|"
+    r"step|gpu)|nats/token|s/step|up/down|max/min|min/max|mean/max|read/write|client/server)",
+    re.IGNORECASE,
+)
 _IMAGE = re.compile(r"!\[([^\]\n]*)\]\s?(?:\([^)\n]*\)|\[[^\]\n]*\])")
 _LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!#)[^)\n]*\)")
 _REFERENCE = re.compile(r"^\s*\[[^\]\n]+\]:\s*\S+.*$", re.MULTILINE)
-_URL = re.compile(r"(?<![`\w])(?:https?|ftp|file|data|javascript|vbscript)\s?:(?://)?[^\s<>()\[\]`\"'，。；！？]+|\bwww\.[^\s<>()\[\]`]+", re.IGNORECASE)
+_URL = re.compile(
+    r"(?<![`\w])(?:https?|ftp|file|data|javascript|vbscript)\s?:(?://)?[^\s<>()\[\]`\"'，。；！？]+|\bwww\.[^\s<>()\[\]`]+", re.IGNORECASE
+)
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n(.*?)(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u180e\ufe00-\ufe0f]|[\U000e0000-\U000e007f]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_INVISIBLE = re.compile(
+    r"[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\u00ad\u034f\u061c\u180e\ufe00-\ufe0f]|"
+    r"[\U000e0000-\U000e007f]|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+)
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _MENTION = re.compile(r"<(?=[!@#][A-Za-z0-9^|-]+>)")
 
@@ -32,7 +43,9 @@ def visible(text: str) -> str:
 def without_active_content(text: str) -> str:
     """``text`` in which nothing is fetched, linked or run: fenced blocks become code lines, images and links their words, HTML text."""
     text = visible(text)
-    text = _FENCE.sub(lambda m: "\n".join(f"`{line.strip().replace('`', chr(39))}`  " for line in m[1].splitlines() if line.strip()) + "\n", text)
+    text = _FENCE.sub(
+        lambda m: "\n".join(f"`{line.strip().replace('`', chr(39))}`  " for line in m[1].splitlines() if line.strip()) + "\n", text
+    )
     text = _REFERENCE.sub("", text)
     text = _IMAGE.sub(lambda m: m[1], text)
     text = _LINK.sub(lambda m: m[1], text)
@@ -69,13 +82,36 @@ def known(name: str, grounds: Grounds) -> bool:
     if lowered.startswith(("http", "www.")):
         return True
     parts = [part for part in re.split(r"/", lowered) if part]
-    if "/" in lowered and all(part in _card_words() or part in _own_words(run) or part.isalpha() and "_" not in part for part in parts) and not _metric_like(lowered):
+    if (
+        "/" in lowered
+        and all(part in _card_words() or part in _own_words(run) or (part.isalpha() and "_" not in part) for part in parts)
+        and not _metric_like(lowered)
+    ):
         return True  # "clip/KL": two words, no key
     return bare in grounds.said or name in grounds.said or bare in grounds.shown
 
 
 def _metric_like(name: str) -> bool:
-    return name.split("/")[0] in {"actor", "critic", "timing_s", "timing_per_token_ms", "perf", "val-core", "val-aux", "training", "global_seqlen", "response_length", "prompt_length", "response", "reward", "rollout", "train", "val", "mismatch", "rollout_corr"}
+    return name.split("/")[0] in {
+        "actor",
+        "critic",
+        "timing_s",
+        "timing_per_token_ms",
+        "perf",
+        "val-core",
+        "val-aux",
+        "training",
+        "global_seqlen",
+        "response_length",
+        "prompt_length",
+        "response",
+        "reward",
+        "rollout",
+        "train",
+        "val",
+        "mismatch",
+        "rollout_corr",
+    }
 
 
 @cache

@@ -24,16 +24,52 @@ _SUFFIX = (
     r"|\s?(?:ms|min(?:utes?)?|s(?:ec(?:onds?)?)?|h(?:ours?|rs?)?)(?![A-Za-z0-9_])|\s?(?:毫秒|秒|分钟|小时)"
     r"|\s?(?:[GMKT]i?B)(?![A-Za-z0-9])"
 )
-_NUMERAL = re.compile(rf"(?P<sign>[-+])?(?:(?P<power>{_POWER})|(?P<digits>{_DIGITS})(?P<exp>[eE][-+]?\d+|{_TIMES_TEN})?)(?P<suffix>{_SUFFIX})?")
+_NUMERAL = re.compile(
+    rf"(?P<sign>[-+])?(?:(?P<power>{_POWER})|(?P<digits>{_DIGITS})(?P<exp>[eE][-+]?\d+|{_TIMES_TEN})?)(?P<suffix>{_SUFFIX})?"
+)
 _NAN = re.compile(r"(?<![\w.])[-+]?(?:nan|inf)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
-_LIST_MARK = re.compile(r"^[ \t>*-]*(?:\*\*)?\(?\d{1,2}(?:[.)、．]|\uff0e)(?=\s|\D)|^[ \t>*#-]*(?:\*\*)?(?:step|步骤)\s?\d{1,2}\s?[:：.、]", re.IGNORECASE | re.MULTILINE)
+_LIST_MARK = re.compile(
+    r"^[ \t>*-]*(?:\*\*)?\(?\d{1,2}(?:[.)、．]|\uff0e)(?=\s|\D)|^[ \t>*#-]*(?:\*\*)?(?:step|步骤)\s?\d{1,2}\s?[:：.、]",
+    re.IGNORECASE | re.MULTILINE,
+)
 _ORDINAL_ZH = re.compile(r"第\s?$")
 
-_ONES = {w: i for i, w in enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split())}
-_TENS = {w: 10 * (i + 2) for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split())}
+_ONES = {
+    w: i
+    for i, w in enumerate(
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+            "seventeen",
+            "eighteen",
+            "nineteen",
+        ]
+    )
+}
+_TENS = {w: 10 * (i + 2) for i, w in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])}
 _WORD = "|".join([*_ONES, *_TENS, "hundred", "thousand", "million"])
-_EN_WORDS = re.compile(rf"\b(?:an?\s+(?=hundred|thousand))?(?:{_WORD})(?:(?:[\s-]+(?:and\s+)?)(?:{_WORD}))*\b(?P<suffix>\s?(?:percent(?:age points?)?|%|-?fold|times)\b)?", re.IGNORECASE)
+_EN_WORDS = re.compile(
+    rf"\b(?:an?\s+(?=hundred|"
+    rf"thousand))?(?:{_WORD})(?:(?:[\s-]+(?:and\s+)?)(?:{_WORD}))*\b(?P<suffix>\s?(?:percent(?:age points?)?|%|-?fold|"
+    rf"times)\b)?",
+    re.IGNORECASE,
+)
 _ZH_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _ZH = "零〇一二两三四五六七八九十百千万亿"
 _ZH_PERCENT = re.compile(rf"百分之\s?(?:(?P<digits>\d+(?:\.\d+)?)|(?P<words>[{_ZH}点]+))")
@@ -46,10 +82,13 @@ _MULTIPLES = re.compile(
 )
 _MULTIPLE_VALUES = {"two": 2.0, "three": 3.0, "half": 0.5, "two_zh": 2.0, "half_zh": 0.5, "ten": 10.0, "ten_zh": 10.0}
 _APPROXIMATE = re.compile(
-    r"(?:about|around|roughly|approximately|nearly|almost|some|over|under|more than|less than|close to|≈|~|～|约|大约|大概|近|接近|将近|超过|左右)\s?[`*]*$",
+    r"(?:about|around|roughly|approximately|nearly|almost|some|over|under|more than|less than|close to|≈|~|～|约|大约|大概|"
+    r"近|接近|将近|超过|左右)\s?[`*]*$",
     re.IGNORECASE,
 )
-_NOT_HALF = re.compile(r"(?:first|second|last|latter|other|前|后)\s?-?$|^\s?(?:of\b.{0,12}(?:run|training|steps)|precision|a unit)", re.IGNORECASE)
+_NOT_HALF = re.compile(
+    r"(?:first|second|last|latter|other|前|后)\s?-?$|^\s?(?:of\b.{0,12}(?:run|training|steps)|precision|a unit)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +135,9 @@ def numerals(text: str) -> list[Numeral]:
         keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 5.0, "%", spelled=True))
     for m in _MULTIPLES.finditer(plain):
         name = m.lastgroup or ""
-        if name.startswith("half") and (_NOT_HALF.search(plain[max(0, m.start() - 9) : m.start()]) or _NOT_HALF.match(plain[m.end() : m.end() + 30])):
+        if name.startswith("half") and (
+            _NOT_HALF.search(plain[max(0, m.start() - 9) : m.start()]) or _NOT_HALF.match(plain[m.end() : m.end() + 30])
+        ):
             continue
         value = _MULTIPLE_VALUES[name]
         keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 0.12 * value if value < 10 else 5.0, "x", spelled=True))
@@ -104,12 +145,23 @@ def numerals(text: str) -> list[Numeral]:
         if (one := _digits(text, plain, m)) is not None:
             keep(one)
     for m in _NAN.finditer(plain):
-        keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), math.nan if "nan" in m[0].lower() else math.copysign(math.inf, -1 if m[0][0] == "-" else 1), 0.0))
+        keep(
+            Numeral(
+                text[m.start() : m.end()],
+                m.start(),
+                m.end(),
+                math.nan if "nan" in m[0].lower() else math.copysign(math.inf, -1 if m[0][0] == "-" else 1),
+                0.0,
+            )
+        )
     for m in _ZH_WORDS.finditer(plain):
         value = _chinese(m["words"])
         unit = {"倍": "x", "步": "step", "个百分点": "%", "分钟": "s", "小时": "s", "秒": "s"}[m["unit"]]
         scale = {"分钟": 60.0, "小时": 3600.0}.get(m["unit"], 1.0)
-        if not (unit == "step" and value <= 3) and not plain[max(0, m.start() - 1) : m.start()].endswith(("第", "进", "下", "每")) or unit == "x":
+        if (
+            not (unit == "step" and value <= 3)
+            and not plain[max(0, m.start() - 1) : m.start()].endswith(("第", "进", "下", "每", "几", "数"))
+        ) or unit == "x":
             end = m.end() if unit != "step" else m.end("words")
             keep(Numeral(text[m.start() : end], m.start(), end, value * scale, 0.5 * scale, unit, spelled=True))
     for m in _EN_WORDS.finditer(plain):
@@ -123,7 +175,9 @@ def numerals(text: str) -> list[Numeral]:
 
 def approximate(text: str, numeral: Numeral) -> bool:
     """Whether the words before say that the number is rounded (``about``, ``约``)."""
-    return bool(_APPROXIMATE.search(text[max(0, numeral.start - 16) : numeral.start])) or text[numeral.end : numeral.end + 3].strip().startswith("左右")
+    return bool(_APPROXIMATE.search(text[max(0, numeral.start - 16) : numeral.start])) or text[
+        numeral.end : numeral.end + 3
+    ].strip().startswith("左右")
 
 
 def _digits(text: str, plain: str, m: re.Match[str]) -> Numeral | None:
@@ -131,13 +185,13 @@ def _digits(text: str, plain: str, m: re.Match[str]) -> Numeral | None:
     before = plain[start - 1] if start else ""
     earlier = plain[start - 2] if start > 1 else ""
     sign = m["sign"] or ""
-    if sign and (before.isalnum() and before.isascii() or before in ").%]" and before):
+    if sign and ((before.isalnum() and before.isascii()) or (before in ").%]" and before)):
         start, sign, before, earlier = start + 1, "", sign, before  # a range or a hyphen, no sign
-    if before and (before.isascii() and before.isalpha() or before == "_"):
+    if before and ((before.isascii() and before.isalpha()) or before == "_"):
         return None
     if before == "." and earlier.isalnum():
         return None  # a later part of a version or of a name
-    if before in ("@", "/") and (earlier.isascii() and earlier.isalpha() or earlier == "_"):
+    if before in ("@", "/") and ((earlier.isascii() and earlier.isalpha()) or earlier == "_"):
         return None
     if before == "-" and re.search(r"[A-Z][A-Za-z0-9.]*-$", plain[max(0, start - 24) : start]):
         return None  # GPT-4, Qwen2.5-7B
@@ -149,7 +203,7 @@ def _digits(text: str, plain: str, m: re.Match[str]) -> Numeral | None:
         return Numeral(text[start:end], start, end, math.nan, 0.0, version=True)
     if _ORDINAL.match(plain, end) and digits and digits.isdigit():
         return None
-    if after and (after.isascii() and after.isalpha() or after == "_") and not m["suffix"]:
+    if after and ((after.isascii() and after.isalpha()) or after == "_") and not m["suffix"]:
         return None  # 2D, 7x8
     if digits is not None:
         value, half = _number(digits)

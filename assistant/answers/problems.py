@@ -38,6 +38,12 @@ def finding(context: Context) -> list[str]:
     return told(context, lead)
 
 
+def top_why(context: Context) -> list[str]:
+    """A bare "why?": the reason of the first finding; of a healthy run its state."""
+    faults = context.diagnosis.faults
+    return told(context, faults[0]) if faults else overview(context)
+
+
 def told(context: Context, lead: Finding) -> list[str]:
     """One finding in full: verdict, what is seen, why, what to do, what would speak against it."""
     key = "harmless" if harmless(lead) else "info" if lead.severity == "info" else "fault_low" if lead.severity == "low" else "fault"

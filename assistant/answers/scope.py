@@ -11,20 +11,30 @@ from functools import cached_property
 
 from assistant.answers.evidence import Evidence
 from assistant.answers.numerals import Numeral
-from assistant.lexicon import MAX_QUESTION, base, find, of_run
+from assistant.lexicon import MAX_QUESTION, Lexicon, base, find, of_run
+from assistant.run import Run
 
 _SENTENCE_END = re.compile(r"[.!?](?=[\s*`\"')\]]|$)|[。！？；;]|\n+")
 _CLAUSE_END = re.compile(r"[,，、](?!\d)|[:：](?=\s)|\s(?:while|whereas|but|although|because|so|and then)\s|(?:但|而|同时|因为|所以|此时)")
 _STEP_WORD = r"(?:(?<![\w/.])(?:steps?(?:\s?\()?|iterations?|iters?)|第|步[（(](?=\d+\s?[–-])|(?<![\w])@)"
 _STEP_BEFORE = re.compile(
-    rf"{_STEP_WORD}[\s`*=:#]*(?:\d[\d,]*\s?步?\s*(?:–|—|-|~|～|to|and|&|,|、|至|到|和|through|until|→|/)\s*(?:and\s*)?(?:steps?\s*|第\s?)?)*$", re.IGNORECASE
+    rf"{_STEP_WORD}[\s`*=:#]*(?:\d[\d,]*\s?步?\s*(?:–|—|-|~|～|to|and|&|,|、|至|到|和|through|until|→|"
+    rf"/)\s*(?:and\s*)?(?:steps?\s*|第\s?)?)*$",
+    re.IGNORECASE,
 )
 _STEP_AFTER = re.compile(
-    r"[\s`*]*(?:步)?[\s`*]*(?:\(|（|,|，|\[)?\s*(?:(?:at|in|on|by|from|around|near|since|after|until)\s+(?:around\s+|about\s+)?|在|@\s?)?(?:\b(?:steps?|iterations?|iters?)\s*[=:#]?\s*|第\s?|@\s?)[`*]*(\d[\d,]*)",
+    r"[\s`*]*(?:步)?[\s`*]*(?:\(|（|,|，|\[)?\s*(?:(?:at|in|on|by|from|around|near|since|after|until)\s+(?:around\s+|"
+    r"about\s+)?|在|@\s?)?(?:\b(?:steps?|iterations?|iters?)\s*[=:#]?\s*|第\s?|@\s?)[`*]*(\d[\d,]*)",
     re.IGNORECASE,
 )
 _AT_STEP = re.compile(
-    r"(?:(?:\b(?:at|in|on|by|around|for)\s+(?:about\s+|around\s+)?|^[\s*`>-]*)(?:steps?|iterations?)\s*[`*]*(\d[\d,]*)[`*]*|(?:在|到|至|于|截至|^|[，,。；])[\s*`>-]*第\s?[`*]*(\d+)[`*]*\s?步)(?![\s`*]*(?:to|–|-|~|至|到|起|之后|以后|以来|开始|后))",
+    r"(?:(?:\b(?:at|in|on|by|around|for)\s+(?:about\s+|around\s+)?|^[\s*`>-]*)(?:steps?|iterations?)\s*[`*]*(\d[\d,]*)[`*]*|"
+    r"(?:在|到|至|于|截至|^|[，,。；])[\s*`>-]*第\s?[`*]*(\d+)[`*]*\s?步)(?![\s`*]*(?:to|–|-|~|至|到|起|之后|以后|以来|开始|"
+    r"后))",
+    re.IGNORECASE,
+)
+_FOR_METRIC_AT = re.compile(
+    r"\s+(?:for|of|in)\s+(?:the\s+)?[`*]*[A-Za-z_][\w./@() -]{1,50}?[`*]*\s+(?:at|in|on|@)\s*step\s*[`*]*(\d[\d,]*)(?!\s?(?:–|-|to\b))",
     re.IGNORECASE,
 )
 _LINE_BEFORE = re.compile(r"(?:\blines?|第)\s*[`*]*(?:\d[\d,]*\s*(?:–|-|to|and|至|到)\s*)?$", re.IGNORECASE)
@@ -70,6 +80,15 @@ class Sentence:
                 break
         return start, end
 
+    def plain(self, start: int, end: int) -> str:
+        """The text between two positions with the names of metrics and settings blanked: "mean" in a key is no word."""
+        out = self.whole[start:end]
+        for m in self.mentions:
+            if m.kind != "finding" and m.start < end and m.end > start:
+                a, b = max(m.start, start) - start, min(m.end, end) - start
+                out = out[:a] + "_" * (b - a) + out[b:]
+        return re.sub(r"`[^`]*`", lambda m: "_" * len(m[0]), out)
+
     def subject(self, numeral: Numeral, kinds: tuple[str, ...] = ("metric", "setting")) -> Mention | None:
         """What a number is a value of: the thing named right after it ("0.03 for `actor/entropy`"), else last before it, else after."""
         rows = [m for m in self.mentions if m.kind in kinds]
@@ -95,13 +114,13 @@ class Sentence:
             return None
         if _FROM.search(self.whole[max(self.start, numeral.start - 16) : numeral.start]):
             return None
-        start, _ = self.clause(numeral.start)
+        if m := _FOR_METRIC_AT.match(self.whole, numeral.end, min(self.end + 1, numeral.end + 90)):
+            return int(m[1].replace(",", ""))
         lead = self.whole[self.start : numeral.start]
-        found = None
-        for found in _AT_STEP.finditer(lead):
-            pass
-        if found is None:
+        placed = list(_AT_STEP.finditer(lead))
+        if not placed:
             return None
+        found = placed[-1]
         between = [n for n in self.numbers if self.start + found.end() <= n.start < numeral.start and not self.is_step(n)]
         if between and not (len(between) == 1 and _FROM.search(self.whole[max(self.start, between[0].start - 16) : between[0].start])):
             return None
@@ -115,14 +134,21 @@ class Sentence:
         if not _STEP_BEFORE.search(lead):
             return False
         if lead.rstrip(" `*").endswith("第") or re.search(r"第[^，。,]*$", lead):
-            return bool(re.match(r"[\s`*]*(?:步|(?:–|—|-|~|～|至|到|和|、|,|/)\s*(?:第\s?)?\d[\d,]*(?:\s*[–、,至到和-]\s*\d+)*\s*步)", self.whole[numeral.end : numeral.end + 40]))
+            return bool(
+                re.match(
+                    r"[\s`*]*(?:步|(?:–|—|-|~|～|至|到|和|、|,|/)\s*(?:第\s?)?\d[\d,]*(?:\s*[–、,至到和-]\s*\d+)*\s*步)",
+                    self.whole[numeral.end : numeral.end + 40],
+                )
+            )
         return True
 
     def is_line(self, numeral: Numeral) -> bool:
         lead = self.whole[max(self.start, numeral.start - 30) : numeral.start]
         if not _LINE_BEFORE.search(lead):
             return False
-        return "line" in lead.lower() or bool(re.match(r"[\s`*]*行|\s*(?:–|-|至|到)\s*\d+\s*行", self.whole[numeral.end : numeral.end + 12]))
+        return "line" in lead.lower() or bool(
+            re.match(r"[\s`*]*行|\s*(?:–|-|至|到)\s*\d+\s*行", self.whole[numeral.end : numeral.end + 12])
+        )
 
 
 def same_length(text: str) -> str:
@@ -130,7 +156,9 @@ def same_length(text: str) -> str:
     out = []
     for char in text:
         folded = unicodedata.normalize("NFKC", char)
-        out.append(folded if len(folded) == 1 and len(folded.casefold()) == 1 else char if len(char.casefold()) == 1 and len(folded) == 1 else " ")
+        out.append(
+            folded if len(folded) == 1 and len(folded.casefold()) == 1 else char if len(char.casefold()) == 1 and len(folded) == 1 else " "
+        )
     return "".join(out)
 
 
@@ -148,7 +176,7 @@ def sentences(text: str) -> list[tuple[int, int]]:
 def scoped(text: str, numbers: Sequence[Numeral], evidence: Evidence) -> list[Sentence]:
     """The sentences of ``text`` with their mentions and numbers."""
     folded = same_length(text)
-    lexicons = [base(), of_run(evidence.diagnosis.run)]
+    lexicons = [base(), _own_names(evidence.diagnosis.run)]
     by_canonical: dict[str, list[str]] = {}
     for key, name in evidence.view.names.items():
         by_canonical.setdefault(_stem(name.canonical), []).append(key)
@@ -158,6 +186,16 @@ def scoped(text: str, numbers: Sequence[Numeral], evidence: Evidence) -> list[Se
         mentions = _mentions(folded, start, min(end, start + MAX_QUESTION), lexicons, by_canonical, columns) if end > start else ()
         out.append(Sentence(text, start, end, mentions, [n for n in numbers if start <= n.start < end]))
     return out
+
+
+_LAST: list[tuple[Run, Lexicon]] = []
+
+
+def _own_names(run: Run) -> Lexicon:
+    """The run's own names, kept for the run that was looked at last."""
+    if not _LAST or _LAST[0][0] is not run:
+        _LAST[:] = [(run, of_run(run))]
+    return _LAST[0][1]
 
 
 def _mentions(text, start, end, lexicons, by_canonical, columns) -> list[Mention]:  # type: ignore[no-untyped-def]
@@ -174,10 +212,23 @@ def _mentions(text, start, end, lexicons, by_canonical, columns) -> list[Mention
             if literal:
                 keys: tuple[str, ...] = (literal,)
             else:
-                keys = tuple(dict.fromkeys(key for t in metrics for key in ([t.key] if t.kind == "key" else by_canonical.get(_stem(t.id), ()))))
-            found.append(Mention(first, last, "metric", tuple(t.id for t in metrics), keys, bool(literal) or "/" in written or "_" in written))
+                keys = tuple(
+                    dict.fromkeys(key for t in metrics for key in ([t.key] if t.kind == "key" else by_canonical.get(_stem(t.id), ())))
+                )
+            found.append(
+                Mention(first, last, "metric", tuple(t.id for t in metrics), keys, bool(literal) or "/" in written or "_" in written)
+            )
         elif any(t.kind == "setting" for t in targets):
-            found.append(Mention(first, last, "setting", tuple(t.id for t in targets if t.kind == "setting"), (written,), "." in written or "_" in written))
+            found.append(
+                Mention(
+                    first,
+                    last,
+                    "setting",
+                    tuple(t.id for t in targets if t.kind == "setting"),
+                    (written,),
+                    "." in written or "_" in written,
+                )
+            )
         elif any(t.kind == "finding" for t in targets):
             found.append(Mention(first, last, "finding", tuple(t.id for t in targets if t.kind == "finding")))
     return found
@@ -186,9 +237,9 @@ def _mentions(text, start, end, lexicons, by_canonical, columns) -> list[Mention
 def _literal(text: str, first: int, last: int, columns) -> str:  # type: ignore[no-untyped-def]
     """The printed key that stands around ``text[first:last]``; "" when the words are no key."""
     a, b = first, last
-    while a > 0 and (text[a - 1].isalnum() and text[a - 1].isascii() or text[a - 1] in "_/.@-"):
+    while a > 0 and ((text[a - 1].isalnum() and text[a - 1].isascii()) or text[a - 1] in "_/.@-"):
         a -= 1
-    while b < len(text) and (text[b].isalnum() and text[b].isascii() or text[b] in "_/.@-()"):
+    while b < len(text) and ((text[b].isalnum() and text[b].isascii()) or text[b] in "_/.@-()"):
         b += 1
     word = text[a:b].strip("-.")
     for candidate in (word, word.rstrip(").-"), word.rstrip(".-")):

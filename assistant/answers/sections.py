@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from assistant.answers.context import Context, explaining
-from assistant.answers.evidence import Curve, Fact, curve, picked, plain_value, shortened
+from assistant.answers.evidence import Fact, curve, picked, plain_value, shortened
+from assistant.answers.metric_rows import asked_values, metric_row
 from assistant.answers.problems import KEY_METRICS
 from assistant.answers.prompts import labels
 from assistant.answers.speed import slow_findings
@@ -22,11 +21,9 @@ from assistant.diagnosis.facts import number
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.naming import metric_card
 from assistant.diagnosis.timing import step_times
-from assistant.run import Series, Style
+from assistant.run import Style
 
 Write = Callable[[Context], str]
-COURSE = 7
-"""Points of a curve between its first and last."""
 MAIN_SETTINGS = (
     "algorithm.adv_estimator",
     "data.train_batch_size",
@@ -130,7 +127,9 @@ def _head(finding: Finding, index: int) -> Write:
         summary = context.evidence.summary(finding)
         facts = [context.evidence.quantity(q) for q in finding.facts.values()]
         ids = ", ".join(f"{f.id}={f.text}" + (f"@{f.step}" if f.step is not None else "") for f in _once(facts) if len(f.text) <= 24)
-        return f"{index + 1}. {finding.id} [{severity}{when}{follows}] {context.evidence.title(finding)}: {summary}" + (f" ({ids})" if ids else "")
+        return f"{index + 1}. {finding.id} [{severity}{when}{follows}] {context.evidence.title(finding)}: {summary}" + (
+            f" ({ids})" if ids else ""
+        )
 
     return text
 
@@ -147,7 +146,11 @@ def _detail(finding: Finding) -> Write:
                 start = f" {plain_value(fix['from'])} →" if fix["from"] is not None else " →" if fix["to"] is not None else ""
                 change = f"{fix['key']}{start}{' ' + plain_value(fix['to']) if fix['to'] is not None else ''}. "
                 if fix["to"] is not None:
-                    to = float(fix["to"]) if isinstance(fix["to"], (int, float)) and not isinstance(fix["to"], bool) else plain_value(fix["to"])
+                    to = (
+                        float(fix["to"])
+                        if isinstance(fix["to"], (int, float)) and not isinstance(fix["to"], bool)
+                        else plain_value(fix["to"])
+                    )
                     context.evidence.derived(to, f"proposed by {finding.id}", metric=str(fix["key"]), text=plain_value(fix["to"]))
             lines.append(f"   {words['fix']}: {change}{fix['why']}" + (f" ({words['check']}: {fix['check']})" if fix["check"] else ""))
         if finding.severity != "info" and (against := render.rules_out(finding, language)[:2]):
@@ -200,7 +203,7 @@ def _absent(metric: str) -> Write:
 def _printed(key: str) -> Write:
     def text(context: Context) -> str:
         series = context.view.printed(key)
-        return "" if series is None or not len(series) else _of_series(context, curve(series), True, "")
+        return "" if series is None or not len(series) else metric_row(context, curve(series), True, "")
 
     return text
 
@@ -212,80 +215,18 @@ def _row(metric: str, full: bool) -> Write:
             return ""
         card = cards().get(metric_card(metric) or "")
         title = card.title(context.language) if card else ""
-        return _of_series(context, found, full, title)
+        return metric_row(context, found, full, title)
 
     return text
-
-
-def _of_series(context: Context, found: Curve, full: bool, title: str) -> str:
-    series = found.series
-    parts = [f"{series.name}" + (f" ({title})" if title and title != series.name else "") + f" n={len(series)}"]
-    if series.n_nonfinite:
-        parts.append(labels()["nonfinite"].format(k=series.n_nonfinite, n=len(series)))
-        parts.append(f"first not finite {_fact(context, series, int(np.argmin(series.finite)))}")
-    if found.first is None or found.last is None or found.lowest is None or found.highest is None:
-        return " | ".join(parts)
-    if found.n_finite == 1 or not found.moves:
-        return " | ".join([*parts, f"{'always ' if found.n_finite > 1 else ''}{_fact(context, series, found.last)}"])
-    parts += [f"first {_fact(context, series, found.first)}", f"last {_fact(context, series, found.last)}"]
-    if found.n_finite > 2:
-        parts += [f"min {_fact(context, series, found.lowest)}", f"max {_fact(context, series, found.highest)}"]
-    if found.n_finite > 20:
-        values = series.values[series.finite]
-        for name, window in (("first 10", values[:10]), ("last 10", values[-10:])):
-            fact = context.evidence.derived(float(np.median(window)), f"median of the {name} values of {series.name}", metric=series.name)
-            parts.append(f"median of {name} {fact.id}={fact.text}")
-    if found.n_finite >= 4:
-        parts.append("rising" if found.direction.rising else "falling" if found.direction.falling else "no clear trend")
-    shown = {found.first, found.last, found.lowest, found.highest}
-    if full:
-        parts += [f"asked {fact}" for fact in _asked(context, series, shown)]
-        parts += [f"{finding.id} begins {_fact(context, series, at)}" for finding, at in _onsets(context, series, shown)]
-    if full and found.n_finite > 6:
-        where = np.flatnonzero(series.finite)
-        between = where[np.linspace(0, len(where) - 1, COURSE + 2).round().astype(np.int64)][1:-1]
-        parts.append("course " + " ".join(_fact(context, series, int(i)) for i in dict.fromkeys(between.tolist()) if i not in shown))
-    return " | ".join(parts)
-
-
-def _asked(context: Context, series: Series, shown: set[int]) -> list[str]:
-    """Values at the steps of the question and beside them."""
-    out = []
-    for step in context.question.steps[:3]:
-        for near in (step - 1, step, step + 1):
-            index = series.index_at(near)
-            if index is not None and index not in shown:
-                shown.add(index)
-                out.append(_fact(context, series, index))
-        if series.index_at(step) is None and len(series):
-            nearest = int(np.argmin(np.abs(series.steps - step)))
-            out.append(f"nothing printed at step {step}; nearest {_fact(context, series, nearest)}")
-    return out
-
-
-def _onsets(context: Context, series: Series, shown: set[int]) -> list[tuple[Finding, int]]:
-    out = []
-    for finding in context.diagnosis.faults[:3]:
-        if finding.first_step is not None and any(p.metric == series.name for p in finding.evidence):
-            index = series.index_at(finding.first_step)
-            if index is not None and index not in shown:
-                shown.add(index)
-                out.append((finding, index))
-    return out
 
 
 def _around(context: Context) -> str:
     lines = []
     for metric in KEY_METRICS:
         series = context.series(metric)
-        if series is not None and (values := _asked(context, series, set())):
+        if series is not None and (values := asked_values(context, series, set())):
             lines.append(f"{series.name} " + " ".join(values))
     return "\n".join(lines)
-
-
-def _fact(context: Context, series: Series, index: int) -> str:
-    fact = context.evidence.point(series.point(index))
-    return f"{fact.id}={fact.text}" + (f"@{fact.step}" if fact.step is not None else "")
 
 
 # Settings, quantities, time
@@ -299,7 +240,11 @@ def _settings(context: Context) -> list[Section]:
     asked = list(dict.fromkeys(asked))
     out = []
     if asked:
-        out.append(Section("config", "settings of the findings", 5, 4, lambda c: "\n".join(line for key in asked if (line := _setting(c, key, True)))))
+        out.append(
+            Section(
+                "config", "settings of the findings", 5, 4, lambda c: "\n".join(line for key in asked if (line := _setting(c, key, True)))
+            )
+        )
     if not run.config:
         return [*out, Section("config", "settings", 11, 4.1, lambda c: labels()["no_config"])]
     rest = [key for key in MAIN_SETTINGS if key not in asked]
@@ -334,8 +279,12 @@ def _time(context: Context) -> list[Section]:
     times = step_times(context.view)
     if times is None:
         return []
-    asked = context.question.intent == "time" or any(m.startswith(("time_", "throughput", "mfu", "per_token", "seconds")) for m in context.question.metrics)
-    slow = any(f.severity != "info" for f in slow_findings(context)) or any("OOM" in f.id or "slow" in f.id for f in context.diagnosis.faults)
+    asked = context.question.intent == "time" or any(
+        m.startswith(("time_", "throughput", "mfu", "per_token", "seconds")) for m in context.question.metrics
+    )
+    slow = any(f.severity != "info" for f in slow_findings(context)) or any(
+        "OOM" in f.id or "slow" in f.id for f in context.diagnosis.faults
+    )
     return [Section("time", "time table", 2.4 if asked else 9 if slow else 20, 6, _time_table)]
 
 
@@ -349,7 +298,10 @@ def _time_table(context: Context) -> str:
         name = row.name or "in no timer"
         seconds = context.evidence.derived(row.seconds, f"mean of {row.name or 'step time in no timer'}", metric=row.name or None)
         share = context.evidence.derived(
-            row.share, f"sum of {row.name or 'time in no timer'} / sum of the step time", metric=row.name or None, text=f"{number(round(100 * row.share, 1))}%"
+            row.share,
+            f"sum of {row.name or 'time in no timer'} / sum of the step time",
+            metric=row.name or None,
+            text=f"{number(round(100 * row.share, 1))}%",
         )
         inside = {"gen": " (inside gen)", "adv": " (inside adv)", "outside": f" (outside the step, in {row.n} steps)"}.get(row.parent, "")
         lines.append(f"{name}{inside} {seconds.id}={seconds.text} s, {share.id}={share.text}")
@@ -368,7 +320,11 @@ def _excerpts(context: Context) -> list[Section]:
         return []
     crash = any(f.excerpt for f in context.diagnosis.faults)
     lines = sorted(rows.items())[:16]
-    return [Section("excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {_flat(text)[:240]}" for line, text in lines))]
+    return [
+        Section(
+            "excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {_flat(text)[:240]}" for line, text in lines)
+        )
+    ]
 
 
 # Cards
@@ -387,10 +343,10 @@ def _cards(context: Context, retrieved: Sequence[str]) -> list[Section]:
     for index, name in enumerate(retrieved[:6]):
         wanted.setdefault(name, 4.8 + index * 1.6)
     known = cards()
-    return [Section("cards", name, rank, 8 + rank / 1000, _card(name, rank < 7)) for name, rank in wanted.items() if name in known]
+    return [Section("cards", name, rank, 8 + rank / 1000, card_entry(name, rank < 7)) for name, rank in wanted.items() if name in known]
 
 
-def _card(name: str, full: bool) -> Write:
+def card_entry(name: str, full: bool) -> Write:
     def text(context: Context) -> str:
         found, language, words = context.evidence.cite(name), context.language, labels()
         if found is None:

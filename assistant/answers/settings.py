@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from assistant.answers.context import Context
+from assistant.answers.context import Context, asked_settings, course
 from assistant.answers.evidence import code, plain_value, shortened
-from assistant.cards import in_folder, pick
+from assistant.answers.words import ADVISED
+from assistant.cards import Card, in_folder, pick
 from assistant.config_cards import UNLISTED, card_of
 from assistant.config_cards import default as default_of
 from assistant.diagnosis import render
 from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.settings import bounds
+from assistant.lexicon import normal
 
 MOST = 3
 
 
 def settings(context: Context) -> list[str]:
     keys = _present_first(context)
+    advice = bool(ADVISED.search(normal(context.question.text))) or bool(context.question.intents & {"change", "normal"})
     parts: list[str] = []
     for key in keys[:MOST]:
         parts.append(_one(context, key))
@@ -24,11 +28,27 @@ def settings(context: Context) -> list[str]:
             context.evidence.cite(about.id)
             if text := pick(about.front.get("short"), context.language):
                 parts.append(context.say("label_meaning") + shortened(text, 60, context.language))
-    for finding in context.diagnosis.findings:
-        if _speaks_of(context, finding, keys):
-            parts.append(context.glue([context.say("setting_advice", title=context.titled(finding)), context.evidence.summary(finding)]))
-            break
+            if advice:
+                parts.extend(_advice(context, about))
+    speaking = next((f for f in context.diagnosis.findings if _speaks_of(context, f, keys)), None)
+    if speaking is not None:
+        parts.append(context.glue([context.say("setting_advice", title=context.titled(speaking)), context.evidence.summary(speaking)]))
+        parts.append(asked_settings(context, "\n".join(parts)))
+    elif advice:
+        parts.append(context.say("setting_no_reason"))
     return parts
+
+
+def _advice(context: Context, about: Card) -> list[str]:
+    """What the setting does, usual values, what to mind, and the metrics of this log that show it."""
+    out = []
+    for name, label in (("effect", "setting_effect"), ("safe", "setting_safe"), ("pitfalls", "setting_pitfall")):
+        if text := pick(about.front.get(name), context.language):
+            out.append(context.say(label, text=shortened(text, 60, context.language)))
+    rows = [course(context, str(metric), short=True) for metric in about.front.get("shows") or () if context.series(str(metric)) is not None]
+    if rows:
+        out.append(context.say("setting_shows", text=context.glue(rows[:3])))
+    return out
 
 
 def _present_first(context: Context) -> list[str]:
@@ -48,8 +68,13 @@ def _one(context: Context, key: str) -> str:
         return context.say("setting_is", key=key, value=value, line=context.evidence.count(line, f"line of {key}").text)
     reason = context.say("setting_no_config" if not run.config else "setting_not_set")
     parts = [context.say("setting_absent", key=key, config=reason)]
+    seen = bounds(run, key)
+    if seen.exact is not None:
+        value = context.evidence.derived(seen.exact, f"{key} as the metrics give it", text=plain_value(seen.exact))
+        parts.append(context.say("setting_seen", value=value.text))
+        return context.glue(parts)
     default = _default(context, key)
-    if default is not None:
+    if default is not None and seen.allows(default):
         parts.append(context.say("setting_default", value=code(plain_value(default))))
     return context.glue(parts)
 

@@ -6,10 +6,11 @@ import numpy as np
 
 from assistant.answers.about import absent
 from assistant.answers.context import Context, course_of, explaining
-from assistant.answers.evidence import Curve, curve
+from assistant.answers.evidence import Curve, code, curve
 from assistant.answers.verdict import FEW
 from assistant.answers.words import MAXIMUM, MINIMUM
 from assistant.diagnosis import stats
+from assistant.spoken_names import SETTING_OF_METRIC
 
 MOST = 4
 """Metrics answered for at once."""
@@ -25,11 +26,23 @@ def values(context: Context) -> list[str]:
         series = context.view.printed(key)
         if series is not None and len(series):
             parts.append(context.glue([_one(context, curve(series), ""), context.say("no_series_note", key=key)]))
+    parts.extend(_settings(context))
     present = [m for m in context.question.metrics[:MOST] if context.series(m) is not None]
     about, _ = explaining(context, present) if present else ([], [])
     for finding in [f for f in about if f.severity in ("critical", "high", "medium")][:1]:
         parts.append(context.evidence.summary(finding))
     return parts
+
+
+def _settings(context: Context) -> list[str]:
+    """For a metric that repeats a setting, what the log's config says of it: a learning rate may print as 0.000."""
+    config, out = context.diagnosis.run.config, []
+    for metric in context.question.metrics[:MOST]:
+        key = SETTING_OF_METRIC.get(metric)
+        if key in config and context.series(metric) is not None:
+            value = context.evidence.config(key, config[key])
+            out.append(context.say("setting_is_noline", key=key, value=value.text if isinstance(value.value, float) else code(value.text)))
+    return out
 
 
 def _meant(context: Context) -> list[str]:
@@ -45,6 +58,12 @@ def _meant(context: Context) -> list[str]:
 def _one(context: Context, shape: Curve, metric: str) -> str:
     if shape.first is None or shape.last is None:
         return course_of(context, shape)
+    return context.glue([_told(context, shape), context.scaled_note(shape)])
+
+
+def _told(context: Context, shape: Curve) -> str:
+    assert shape.first is not None
+    assert shape.last is not None
     intent = context.question.intent
     if context.question.steps and intent in ("value", "about", "meaning"):
         return context.glue(_at(context, shape, step) for step in context.question.steps[:MOST])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.answers.context import Context, checks_passed, harmless
+from assistant.answers.context import Context, checks_passed, harmless, stem
+from assistant.answers.shape import shape_of
 from assistant.diagnosis.finding import Finding
 from assistant.run import Style
 
@@ -14,7 +15,11 @@ FEW = 5
 
 
 def verdict(context: Context, metric: str, leading: Finding | None) -> str:
-    premise = _premise(context, metric, leading is not None)
+    premise, denies = _premise(context, metric, leading is not None)
+    if leading is not None and _elsewhere(context, metric, leading):
+        near = context.key(metric_of(context, leading))
+        text = context.say("fault_near", key=near, title=context.titled(leading), since=context.since(leading))
+        return context.glue([premise or _unfound(context, metric), text])
     if leading is not None:
         key = (
             "harmless"
@@ -26,10 +31,26 @@ def verdict(context: Context, metric: str, leading: Finding | None) -> str:
             else "fault"
         )
         verdict = context.say(key, title=context.titled(leading), since="" if leading.severity == "info" else context.since(leading))
-        return context.glue([premise, verdict] if leading.severity == "info" else [verdict, premise])
+        return context.glue([premise, verdict] if leading.severity == "info" or denies else [verdict, premise])
     if context.question.intent == "meaning":
         return ""
     return context.glue([premise, _unfound(context, metric)] if context.question.intent == "why" else [_unfound(context, metric), premise])
+
+
+def metric_of(context: Context, finding: Finding) -> str:
+    """Canonical name of the metric that a finding rests on first; "" when it is none of the log."""
+    names = context.view.names
+    return next((names[p.metric].canonical for p in finding.evidence if p.metric in names), "")
+
+
+def _elsewhere(context: Context, metric: str, leading: Finding) -> bool:
+    """Whether the finding rests on a sibling of the metric whose key the question gives: ``critic/rewards/mean`` is asked for, and
+    ``critic/score/mean`` fell."""
+    series = context.series(metric)
+    if series is None or context.question.key_of(metric) is None or leading.severity == "info":
+        return False
+    other = metric_of(context, leading)
+    return other != metric and stem(other) == stem(metric) and all(p.metric != series.name for p in leading.evidence)
 
 
 def _unfound(context: Context, metric: str) -> str:
@@ -51,55 +72,84 @@ def _unfound(context: Context, metric: str) -> str:
     return context.say("passed", key=key, n=n.text) if passed > 1 else context.say("passed_one", key=key)
 
 
-def _premise(context: Context, metric: str, led: bool = True) -> str:
-    """What the log says to what the question takes for granted: that the metric is positive, zero, NaN, rising …"""
+def _premise(context: Context, metric: str, led: bool = True) -> tuple[str, bool]:
+    """What the log says to what the question takes for granted (that the metric is positive, zero, NaN, rising …), and whether that is
+    a no."""
+    for one in (_nan, _zero, _sign, _direction):
+        if (found := one(context, metric, led)) is not None:
+            return found
     said = context.question.properties
+    there = context.series(metric) is not None and "missing" in said and context.question.intent == "why" and len(said) == 1
+    return (context.say("not_missing", key=context.key(metric)), True) if there else ("", False)
+
+
+def _counted(context: Context, mask: NDArray[np.bool_], key: str, name: str) -> tuple[str, str]:
+    k = context.evidence.count(int(mask.sum()), f"values of {key} that are {name}")
+    return k.text, context.evidence.count(len(mask), f"values of {key}").text
+
+
+def _nan(context: Context, metric: str, led: bool) -> tuple[str, bool] | None:
     shape = context.curve(metric)
-    if shape is None:
-        return ""
+    if "nan" not in context.question.properties or shape is None:
+        return None
     series, key = shape.series, shape.series.name
-    n = len(series)
+    if not series.n_nonfinite:
+        return context.say("not_nan", key=key, n=context.evidence.count(len(series), f"values of {key}").text), True
+    if not led:
+        return "", False
+    first = context.at(series.point(int(np.argmin(series.finite))))
+    if len(series) == 1:
+        return context.say("is_nan_once", key=key, first=first), False
+    k, total = _counted(context, ~series.finite, key, "not finite")
+    return context.say("is_nan", key=key, k=k, n=total, first=first), False
 
-    def counted(mask: NDArray[np.bool_], name: str) -> tuple[str, str]:
-        k = context.evidence.count(int(mask.sum()), f"values of {key} that are {name}")
-        return k.text, context.evidence.count(n, f"values of {key}").text
 
-    if "nan" in said:
-        if series.n_nonfinite and not led:
-            return ""
-        if series.n_nonfinite:
-            if n == 1:
-                return context.say("is_nan_once", key=key, first=context.at(series.point(0)))
-            k, total = counted(~series.finite, "not finite")
-            return context.say("is_nan", key=key, k=k, n=total, first=context.at(series.point(int(np.argmin(series.finite)))))
-        return context.say("not_nan", key=key, n=context.evidence.count(n, f"values of {key}").text)
-    if shape.last is None or shape.lowest is None or shape.highest is None or shape.first is None:
-        return ""
-    last = context.at(shape.point(shape.last))
-    if "zero" in said and "negative" not in said and "positive" not in said:
-        zero = series.values == 0
-        once = "_once" if n == 1 else ""
-        if not zero.any():
-            if once:
-                return context.say("not_zero_once", key=key, low=last)
-            low, high = context.at(shape.point(shape.lowest)), context.at(shape.point(shape.highest))
-            return context.say("not_zero", key=key, low=low, high=high)
-        k, total = counted(zero, "printed as zero")
-        rounded = (series.styles[zero] == Style.FIXED3).all()
-        return context.say(("prints_zero" if rounded else "is_zero") + once, key=key, k=k, n=total)
-    for name, mask in (("positive", series.values > 0), ("negative", series.values < 0)):
-        if name in said and not {"positive", "negative"} <= said:
-            k, total = counted(mask, f"{name}")
-            return (
-                context.say(f"is_{name}" + ("_once" if n == 1 else ""), key=key, k=k, n=total, last=last)
-                if mask.any()
-                else context.say(f"not_{name}", key=key)
-            )
-    if shape.n_finite >= FEW and not {"rising", "falling"} <= said:
-        first = context.at(shape.point(shape.first))
-        moved = shape.value(shape.last) - shape.value(shape.first)
-        if "rising" in said and not shape.direction.rising and moved <= 0:
-            return context.say("not_rising", key=key, first=first, last=last, trend=context.trend(shape))
-        if "falling" in said and not shape.direction.falling and moved >= 0:
-            return context.say("not_falling", key=key, first=first, last=last, trend=context.trend(shape))
-    return context.say("not_missing", key=key) if "missing" in said and context.question.intent == "why" and len(said) == 1 else ""
+def _zero(context: Context, metric: str, led: bool) -> tuple[str, bool] | None:
+    said, shape = context.question.properties, context.curve(metric)
+    if "zero" not in said or said & {"negative", "positive"} or shape is None or shape.lowest is None or shape.highest is None:
+        return None
+    series, key = shape.series, shape.series.name
+    zero = series.values == 0
+    once = "_once" if len(series) == 1 else ""
+    low, high = context.at(shape.point(shape.lowest)), context.at(shape.point(shape.highest))
+    if not zero.any():
+        return context.say("not_zero" + once, key=key, low=low, high=high), True
+    k, total = _counted(context, zero, key, "printed as zero")
+    rounded = (series.styles[zero] == Style.FIXED3).all()
+    return context.say(("prints_zero" if rounded else "is_zero") + once, key=key, k=k, n=total), False
+
+
+def _sign(context: Context, metric: str, led: bool) -> tuple[str, bool] | None:
+    said, shape = context.question.properties, context.curve(metric)
+    if len(said & {"positive", "negative"}) != 1 or shape is None or shape.last is None:
+        return None
+    name = next(iter(said & {"positive", "negative"}))
+    values, key = shape.series.values, shape.series.name
+    mask = values > 0 if name == "positive" else values < 0
+    if not mask.any():
+        return context.say(f"not_{name}", key=key), True
+    k, total = _counted(context, mask, key, name)
+    once = "_once" if len(values) == 1 else ""
+    return context.say(f"is_{name}{once}", key=key, k=k, n=total, last=context.at(shape.point(shape.last))), False
+
+
+def _direction(context: Context, metric: str, led: bool) -> tuple[str, bool] | None:
+    """Rising, falling or standing still, held against the curve's own course."""
+    said, shape = context.question.properties, context.curve(metric)
+    if shape is None or shape.first is None or shape.last is None or shape.n_finite < FEW:
+        return None
+    went = shape_of(shape).kind
+    first, last = context.at(shape.point(shape.first)), context.at(shape.point(shape.last))
+    moved = shape.value(shape.last) - shape.value(shape.first)
+    words = {"key": shape.series.name, "first": first, "last": last}
+    still = "flat" in said and not said - {"flat", "slow"}
+    if still and shape.moves and went in ("rises", "falls", "fell_then_rose") and not led:
+        return context.say("not_flat", trend=context.trend(shape), **words), True
+    if "flat" in said and "rising" in said:  # "does not rise"
+        return None
+    if {"rising", "falling"} <= said:
+        return None
+    for name, sign, opposite in (("rising", 1, "falls"), ("falling", -1, "rises")):
+        if name in said and (went == opposite or (went == "none" and sign * moved <= 0)):
+            return context.say(f"not_{name}", trend=context.trend(shape), **words), True
+    return None

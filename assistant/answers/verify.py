@@ -77,7 +77,9 @@ class Verified:
         return len(self.issues)
 
 
-def verify(draft: str, evidence: Evidence, language: Language, *, shown: str = "", said: str = "", grounds: Grounds | None = None) -> Verified:
+def verify(
+    draft: str, evidence: Evidence, language: Language, *, shown: str = "", said: str = "", grounds: Grounds | None = None
+) -> Verified:
     """``draft`` checked. ``shown`` is the text that the model was given, ``said`` the user's words (question and earlier ones)."""
     grounds = grounds or Grounds(evidence, shown, said)
     text, cited, problems = filled(without_active_content(draft), grounds)
@@ -96,7 +98,9 @@ def verify(draft: str, evidence: Evidence, language: Language, *, shown: str = "
                 proof = Proof("knowledge")
             numbers.append(Number(numeral.text, numeral.start, proof.status, proof.source))
             if proof.status == "unverified":
-                issues.append(Issue(proof.source or "number", numeral.start, numeral.end, numeral.text, matcher.right.get(numeral.start, "")))
+                issues.append(
+                    Issue(proof.source or "number", numeral.start, numeral.end, numeral.text, matcher.right.get(numeral.start, ""))
+                )
                 numbers[-1] = Number(numeral.text, numeral.start, "unverified")
         if quoted:
             continue
@@ -163,10 +167,7 @@ def marked(text: str, issues: Sequence[Issue], language: Language) -> str:
         lead = len(inner) - len(inner.lstrip(" \n*-#>`"))
         body = inner[lead:].rstrip()
         rest = inner[lead + len(body) :]
-        if issue.kind == "guess":
-            shown = f"{inner[:lead]}{body} {note}{rest}"
-        else:
-            shown = f"{inner[:lead]}{_struck(body)} {note}{rest}"
+        shown = f"{inner[:lead]}{body if issue.kind == 'guess' else _struck(body)} {note}{rest}"
         start, end = issue.start, issue.end
         # A code span cannot hold the mark: the whole span is struck.
         if (span := _code_span(text, start, end)) and span[0] >= at:
@@ -178,7 +179,17 @@ def marked(text: str, issues: Sequence[Issue], language: Language) -> str:
     return "".join(out)
 
 
-_WITH_RIGHT = frozenset({"verify.number_right", "verify.metric_right", "verify.step_right", "verify.direction_right", "verify.verdict_right", "verify.fine_right", "verify.setting_right"})
+_WITH_RIGHT = frozenset(
+    {
+        "verify.number_right",
+        "verify.metric_right",
+        "verify.step_right",
+        "verify.direction_right",
+        "verify.verdict_right",
+        "verify.fine_right",
+        "verify.setting_right",
+    }
+)
 
 
 def _struck(body: str) -> str:

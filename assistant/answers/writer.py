@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assistant.answers import about, compare, general, problems, settings, speed, values
+from assistant.answers import about, compare, general, moments, of_run, problems, settings, speed, steps, stretches, values
 from assistant.answers.context import Context, asked_settings
 from assistant.lexicon import MAX_QUESTION
 
@@ -19,6 +19,13 @@ WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "extremes": values.values,
     "compare": compare.compare,
     "time": speed.where_time_goes,
+    "stretch": stretches.stretch,
+    "moment": moments.moment,
+    "happened": steps.happened,
+    "two_steps": steps.two_steps,
+    "run": of_run.of_run,
+    "same": compare.same,
+    "top_why": problems.top_why,
     "setting": settings.settings,
     "finding": problems.finding,
     "crash": problems.crash,

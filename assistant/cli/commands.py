@@ -31,6 +31,7 @@ class Lang(StrEnum):
 
 Log = Annotated[str, typer.Argument(metavar="LOG", help="A log file (also .gz, .zst), or - for standard input.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+InFormat = Annotated[str | None, typer.Option("--format", help="Read it as this format or framework, whatever it looks like.")]
 InLanguage = Annotated[Lang | None, typer.Option("--lang", help="Language of the output; default: the environment's.")]
 
 
@@ -95,6 +96,7 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
 def diagnose(
     log: Log,
     full: Annotated[bool, typer.Option("--full", help="Write every finding out.")] = False,
+    format: InFormat = None,
     as_json: Json = False,
     lang: InLanguage = None,
 ) -> None:
@@ -103,7 +105,7 @@ def diagnose(
     from assistant.diagnosis.render import diagnosis_json
 
     language = language_of(lang)
-    diagnosis = look(load(log, language))
+    diagnosis = look(load(log, language, format))
     if as_json:
         print_json(diagnosis_json(diagnosis, language))
         return
@@ -119,13 +121,26 @@ def ask(
     question: Annotated[str, typer.Argument(metavar="QUESTION", help='For example "why is my pg_loss positive?"')],
     as_json: Json = False,
     lang: Annotated[Lang | None, typer.Option("--lang", help="Language of the answer; default: the question's.")] = None,
-    no_llm: Annotated[bool, typer.Option("--no-llm", help="Answer without a language model (this version always does).")] = False,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Answer without a language model, even if one is configured.")] = False,
+    show_prompt: Annotated[bool, typer.Option("--show-prompt", help="Print exactly what a model would be sent, and send nothing.")] = False,
 ) -> None:
     """Answer a question about this run, from its own values."""
-    from assistant.answers import answer
+    from assistant.cli.asked import answered, endpoint_of, prompt_for
     from assistant.diagnosis import diagnose as look
 
-    given = answer(question, look(load(log, language_of(lang))), language=lang.value if lang else None)
+    endpoint = endpoint_of(no_llm)
+    chosen: Language | None = lang.value if lang else None
+    diagnosis = look(load(log, language_of(lang)))
+    if show_prompt:
+        prompt = prompt_for(question, diagnosis, chosen, endpoint)
+        if as_json:
+            print_json({"messages": prompt.messages, "tokens": prompt.tokens, "left_out": prompt.packed.left_out})
+        else:
+            from assistant.answers.model.prompting import as_text
+
+            print(as_text(prompt))
+        return
+    given = answered(question, diagnosis, chosen, endpoint, log, show=not as_json)
     if as_json:
         print_json(given.to_json())
         return
@@ -139,16 +154,24 @@ def ask(
 def parse(
     log: Log,
     records: Annotated[bool, typer.Option("--records", help="With --json: every record with its values as printed.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Which formats were tried, how far each got, which lines were not read.")] = False,
+    format: InFormat = None,
     as_json: Json = False,
     lang: InLanguage = None,
 ) -> None:
     """What was understood of this log: format, version, metrics, settings, events, and what was not read."""
     language = language_of(lang)
-    run = load(log, language)
+    run = load(log, language, format)
     from assistant.cli.parsed import parse_json, print_parse
 
     if as_json:
-        print_json(parse_json(run, language, records=records))
+        from assistant.cli.tried import tried_json
+
+        print_json(parse_json(run, language, records=records) | (tried_json(run) if explain else {}))
+    elif explain:
+        from assistant.cli.tried import print_tried
+
+        print_tried(run, language)
     else:
         print_parse(run, language, records=records)
 
@@ -233,6 +256,46 @@ def evaluate(
         print_json(scores.to_json())
     else:
         print_scores(scores)
+
+
+@app.command()
+@_guarded
+def redact(
+    log: Log,
+    pattern: Annotated[list[str] | None, typer.Option("--pattern", help="Another regular expression to mask; may be repeated.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only what was masked, by kind, as JSON.")] = False,
+    lang: InLanguage = None,
+) -> None:
+    """The log with keys, names and addresses masked, as a remote model would see it."""
+    from assistant.cli import redacted
+
+    language = language_of(lang)
+    redactor = redacted.redactor_for(pattern or ())
+    for part in redacted.masked(log, redactor, language):
+        if not as_json:
+            sys.stdout.write(part)
+    if as_json:
+        print_json(redacted.as_json(redactor))
+    else:
+        sys.stdout.flush()
+        print(redacted.told(redactor, language), file=sys.stderr)
+
+
+@app.command()
+@_guarded
+def doctor(as_json: Json = False, lang: InLanguage = None) -> None:
+    """Is everything set up: parts, cards, and the language model, if one is configured."""
+    from assistant.cli.doctor import checks, print_checks
+
+    language = language_of(lang)
+    if as_json:
+        found = list(checks(language))
+        print_json({"checks": [check.to_json() for check in found], "ok": all(check.state != "bad" for check in found)})
+        well = all(check.state != "bad" for check in found)
+    else:
+        well = print_checks(language)
+    if not well:
+        raise typer.Exit(1)
 
 
 @app.command()

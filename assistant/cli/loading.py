@@ -16,23 +16,32 @@ class Unreadable(Exception):
     """Nothing could be read. The message is one sentence for the user."""
 
 
-def load(source: str, language: Language) -> Run:
-    """The run in the file or folder ``source`` (``-``: standard input). Raises Unreadable."""
+def load(source: str, language: Language, format: str | None = None) -> Run:
+    """The run in the file or folder ``source`` (``-``: standard input), read as ``format`` when one is named. Raises Unreadable."""
     from assistant.logs import read
 
+    if format is not None:
+        _check(format, language)
     if source == "-":
-        run = read(sys.stdin.buffer, name="-")
+        run = read(sys.stdin.buffer, name="-", format=format)
     else:
         path = Path(source)
         if not path.exists():
             raise Unreadable(say("cli.no_such_file", language, path=source))
         try:
-            run = read(path)
+            run = read(path, format=format)
         except OSError as error:
             raise Unreadable(say("cli.cannot_open", language, path=source, reason=error.strerror or str(error))) from error
     if not understood(run):
         raise Unreadable(why_nothing(run, language))
     return run
+
+
+def _check(format: str, language: Language) -> None:
+    from assistant.logs.formats import names
+
+    if format not in names():
+        raise Unreadable(say("cli.no_format", language, name=format, names=", ".join(names())))
 
 
 def understood(run: Run) -> bool:

@@ -234,5 +234,9 @@ def print_answer(answer: Answer, console: Console | None = None) -> None:
     console.print()
     counts = {name: answer.checked.get(name, 0) for name in ("run", "derived", "knowledge", "unverified")}
     console.print(Text(say("cli.answer_footer", answer.language, total=len(answer.numbers), **counts), style="dim"))
+    if answer.model and answer.usage:
+        used = {name: answer.usage[name] for name in ("calls", "tokens_in", "tokens_out", "seconds")}
+        cost = f", {say('cli.answer_cost', answer.language, cost=answer.usage['cost'])}" if "cost" in answer.usage else ""
+        console.print(Text(say("cli.answer_by", answer.language, model=answer.model, **used) + cost, style="dim"))
     if answer.followups:
         console.print(Text(say("cli.followups", answer.language) + ": " + " · ".join(answer.followups), style="dim"))

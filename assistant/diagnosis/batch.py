@@ -5,6 +5,8 @@ Also small readings that several detectors share. Masks have shape (n,), one ent
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,9 +42,27 @@ def prints_zero(series: Series, exact: float = 1e-9) -> Mask:
     return mask
 
 
+def numbered(view: RunView) -> bool:
+    """The log prints no steps: its records are counted, so that record 1 may be any step of the run."""
+    return any(note.kind == "numbered-records" for note in view.run.notes)
+
+
+def step_gap(view: RunView) -> int:
+    """Usual distance of the logged steps; 1 for a single one."""
+    return int(np.median(np.diff(view.steps))) if len(view.steps) > 1 else 1
+
+
 def seen_from_start(view: RunView) -> bool:
-    """Whether the log shows the beginning of the run, so that its first values are a baseline."""
-    return len(view.steps) > 0 and int(view.steps[0]) <= EARLY
+    """Whether the log shows the beginning of the run, so that its first values are a baseline.
+
+    Steps may be logged at a distance (every 20 updates, every 2,048 environment steps); where none are printed, the epoch tells.
+    """
+    if not len(view.steps):
+        return False
+    if numbered(view) and (epoch := clean(view["epoch"])) is not None:
+        gap = (float(epoch.values[-1]) - float(epoch.values[0])) / max(len(epoch) - 1, 1)
+        return float(epoch.values[0]) <= 1.5 * gap + 0.01  # epochs are printed with two decimals
+    return int(view.steps[0]) <= max(EARLY, step_gap(view))
 
 
 def last_stretch(mask: Mask, k: int, m: int) -> Interval | None:
@@ -66,13 +86,40 @@ def no_signal(view: RunView) -> tuple[Series, Series, Mask] | None:
     return high, low, prints_zero(high) & prints_zero(low)
 
 
-def spread_at(view: RunView, series: Series) -> Mask | None:
-    """For each step of ``series``: were the advantages not all zero? None when the log has no advantages."""
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Which steps had something to learn from. ``none`` marks the steps of ``series`` at which no group had two different rewards.
+
+    ``kind`` says what shows it: "advantages", "groups" (share of uniform groups) or "rewards" (their standard deviation).
+    """
+
+    kind: str
+    series: Series
+    none: Mask
+
+
+UNIFORM = 0.95
+"""Share of uniform groups from which on a step taught nothing (a line may be the mean of several steps)."""
+
+
+def spread_of(view: RunView) -> Spread | None:
+    """What the log says about differences within groups; None when it says nothing."""
     signal = no_signal(view)
-    if signal is None:
+    if signal is not None:
+        return Spread("advantages", signal[0], signal[2])
+    share = clean(view["uniform_group_share"])
+    if share is not None:
+        return Spread("groups", share, share.values >= UNIFORM)
+    deviation = clean(view["score_group_std"]) or clean(view["score_std"])
+    return None if deviation is None else Spread("rewards", deviation, prints_zero(deviation))
+
+
+def spread_at(view: RunView, series: Series) -> Mask | None:
+    """For each step of ``series``: did any group have two different rewards? None when the log does not say."""
+    found = spread_of(view)
+    if found is None:
         return None
-    high, _, zero = signal
-    spread: Mask = np.isin(series.steps, high.steps[~zero])
+    spread: Mask = np.isin(series.steps, found.series.steps[~found.none])
     return spread
 
 

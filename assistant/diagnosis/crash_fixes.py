@@ -25,7 +25,7 @@ def computed(failure: Failure, view: RunView) -> Values:
 def number(data: Mapping[str, Any], name: str) -> int | None:
     """A whole number that was read out of the message."""
     value = data.get(name)
-    if isinstance(value, str) and value.replace(".", "", 1).isdigit():
+    if isinstance(value, str) and value.replace(".", "", 1).isdecimal():  # "²" is a digit and no number
         value = float(value)
     return int(value) if isinstance(value, (int, float)) else None
 

@@ -16,7 +16,8 @@ from functools import cache
 from assistant.cards import in_folder
 
 # val-core/<source, may hold slashes>/<variable>/<statistic>; statistics are mean@N, best@N/mean, maj@N/std …
-_VALIDATION = re.compile(r"^(val-core|val-aux)/(.*)/([^/]+)/((?:mean|std)@\d+|(?:best|worst|maj)@\d+/(?:mean|std))$")
+_VALIDATION = re.compile(r"^(val-core|val-aux)/(.*)/([^/]+)/((?:mean|std)@\d+|(?:best|worst|maj|pass)@\d+/(?:mean|std))$")
+_EXPORTED_VALIDATION = re.compile(r"^(val-core|val-aux)_(.*)_([^_]+)_((?:mean|std)@\d+|(?:best|worst|maj|pass)@\d+_(?:mean|std))$")
 _OLD_VALIDATION = re.compile(r"^(?:val/)?test_score/(.*)$")
 _EVALUATION: Mapping[str, re.Pattern[str]] = {
     "sb3": re.compile(r"^(?P<source>eval)/(?:mean_)?(?P<variable>reward|success_rate)$"),
@@ -200,8 +201,17 @@ def _entries(table: str, key: str) -> tuple[_Entry, ...]:
     return rows.get(key) or rows.get(_exported(table).get(key, ""), ())
 
 
+_MEASURE = re.compile(r"(?:^|[_/])(acc|accuracy|reward|score|success_rate|f1|em|exact_match|ndcg|recall|mrr)(?:@\d+)?(?:[_/]mean)?$")
+
+
+def held_out(name: str) -> ValidationKey | None:
+    """A measure of quality by its name (``recall@10``), for a column that only the lines of an evaluation have."""
+    found = _MEASURE.search(name)
+    return ValidationKey(name, name, found[1], "mean@1", core=True) if found else None
+
+
 def validation_key(name: str, framework: str = "verl") -> ValidationKey | None:
-    if found := _VALIDATION.match(name):
+    if found := _VALIDATION.match(name) or _EXPORTED_VALIDATION.match(name):
         return ValidationKey(name, found[2], found[3], found[4], core=found[1] == "val-core")
     if found := _OLD_VALIDATION.match(name):
         return ValidationKey(name, found[1], "reward", "mean@1", core=True)

@@ -20,7 +20,7 @@ SLACK = 5
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, the one to act on first; each with the ids of the present findings that it ``follows``."""
     linked = [replace(finding, follows=_causes(finding, findings)) for finding in findings]
-    waiting = sorted(linked, key=_urgency)
+    waiting = sorted(linked, key=lambda finding: (_gravest(finding, linked), *_urgency(finding)))
     done: list[Finding] = []
     while waiting:
         pending = {finding.id for finding in waiting}
@@ -28,6 +28,12 @@ def in_order(findings: Sequence[Finding]) -> list[Finding]:
         waiting.remove(ready)
         done.append(ready)
     return done
+
+
+def _gravest(finding: Finding, linked: Sequence[Finding]) -> int:
+    """Rank of the gravest of a finding and of what follows from it: who is the cause of the worst is to be acted on first."""
+    effects = [SEVERITIES.index(other.severity or "medium") for other in linked if finding.id in other.follows and not stops(other)]
+    return min([SEVERITIES.index(finding.severity or "medium"), *effects])
 
 
 def _urgency(finding: Finding) -> tuple[int, float, float]:

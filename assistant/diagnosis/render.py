@@ -7,6 +7,7 @@ from typing import Any
 
 from assistant.cards import card, pick
 from assistant.diagnosis.finding import Diagnosis, Finding
+from assistant.diagnosis.fix_values import change
 from assistant.diagnosis.settings import settings
 from assistant.diagnosis.view import era_matches
 from assistant.messages import Language, has, say
@@ -40,8 +41,9 @@ def causes(finding: Finding, language: Language = "en") -> list[str]:
 def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[str, Any]]:
     """What to change: ``{"key", "from", "to", "why", "check"}``; a key that this version lacks is left out.
 
-    ``from`` is the value in the log's config or metrics, else the default of this version, else None. ``key`` is None for a step
-    that is not a setting. A setting that the config already has at the wanted value is left out.
+    ``from`` is the value in the log's config or metrics, else the default of this version unless the metrics refute it, else None.
+    ``to`` lies from there in the direction that the fix means; None when only the direction can be said. ``key`` is None for a step
+    that is not a setting. A fix that has nowhere to go from the present value is left out.
     """
     rows = card(f"findings/{finding.id}").front.get("fixes") or ()
     if finding.fixes is not None:
@@ -51,15 +53,17 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
     observed = settings(run)
     out = []
     for row in rows:
-        key = by_era(row.get("key"), run.era)
+        key = _spelled(row.get("key"), run, observed)
         if isinstance(row.get("key"), Mapping) and key is None:
             continue
-        current, to = observed.get(key) if key else None, by_era(row.get("to"), run.era, language)
-        start = by_era(row.get("default"), run.era) if current is None else current
-        if to is not None and start == to:
-            if current is not None:
-                continue  # set so already
-            start = None  # "make sure that it is", for a setting that the log does not show
+        start, to = None, by_era(row.get("to"), run.era, language)
+        if key is not None:
+            default = by_era(row.get("default"), run.era)
+            computed = bool(finding.fixes) and (finding.fixes or {}).get(row["id"]) is not None
+            changed = change(row, key, to, current=observed.get(key), default=default, run=run, computed=computed)
+            if changed is None:
+                continue
+            start, to = changed
         out.append(
             {
                 "key": key,
@@ -70,6 +74,12 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
             }
         )
     return out
+
+
+def _spelled(key: Any, run: Run, observed: Mapping[str, Any]) -> Any:
+    """The key as this version spells it; as the log's own config does, when the version is unknown."""
+    own = [name for name in key.values() if name in observed] if isinstance(key, Mapping) and run.era == "unknown" else ()
+    return own[-1] if own else by_era(key, run.era)
 
 
 def rules_out(finding: Finding, language: Language = "en") -> list[str]:

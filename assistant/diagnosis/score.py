@@ -11,7 +11,23 @@ from assistant.diagnosis.stats import finite, mad, rolling_median
 from assistant.diagnosis.view import RunView, Validation
 from assistant.run import NO_STEP, FloatArray, IntArray, Series
 
-SCORE_VARIABLES = ("acc", "accuracy", "reward", "score", "success", "success_rate", "pass", "solved", "em", "exact_match", "f1")
+SCORE_VARIABLES = (
+    "acc",
+    "accuracy",
+    "reward",
+    "score",
+    "success",
+    "success_rate",
+    "pass",
+    "solved",
+    "em",
+    "exact_match",
+    "f1",
+    "pass1",
+    "ndcg",
+    "recall",
+    "mrr",
+)
 """Validation variables that measure how good an answer is, best measure first; others (token counts, formats) are not progress."""
 
 

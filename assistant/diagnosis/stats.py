@@ -155,9 +155,7 @@ def trend(values: FloatArray) -> Trend:
     where = np.flatnonzero(np.isfinite(values))
     kept, at = values[where], where.astype(np.float64)
     if len(kept) > BLOCKS:
-        groups = np.array_split(np.arange(len(kept)), BLOCKS)
-        at = np.array([np.median(at[g]) for g in groups])
-        kept = np.array([np.median(kept[g]) for g in groups])
+        at, kept = _block_medians(at), _block_medians(kept)
     n = len(kept)
     if n < 4:
         return Trend(0.0, 0.0, n)
@@ -168,6 +166,15 @@ def trend(values: FloatArray) -> Trend:
     variance = (n * (n - 1) * (2 * n + 5) - float((ties * (ties - 1) * (2 * ties + 5)).sum())) / 18
     z = (s - np.sign(s)) / np.sqrt(variance) if variance > 0 else 0.0
     return Trend(float(z), float(np.median(difference / (at[j] - at[i]))), n)
+
+
+def _block_medians(values: FloatArray) -> FloatArray:
+    """Medians of ``BLOCKS`` stretches of equal length (the first ones are one longer where it does not divide). Shape (BLOCKS,)."""
+    size, longer = divmod(len(values), BLOCKS)
+    cut = longer * (size + 1)
+    parts = [np.median(values[:cut].reshape(longer, size + 1), axis=1)] if longer else []
+    medians: FloatArray = np.concatenate([*parts, np.median(values[cut:].reshape(BLOCKS - longer, size), axis=1)])
+    return medians
 
 
 @lru_cache(maxsize=64)

@@ -240,6 +240,12 @@ def work_per_step(view: RunView, steps: IntArray) -> FloatArray | None:
     for name in ("total_tokens", "seqlen_mean", "seqlen_balanced_max"):
         if (values := at_steps(view, name, steps)) is not None and np.isfinite(values).any():
             return values
+    if (passed := view["train_tokens_total"]) is not None and len(passed) > 2:  # all tokens so far
+        gained, apart = np.diff(passed.scaled, prepend=np.nan), np.diff(passed.steps, prepend=passed.steps[0] - 1)
+        per_step = {int(s): g / d for s, g, d in zip(passed.steps, gained, apart, strict=True) if g > 0 and d > 0}
+        values = np.array([per_step.get(int(s), np.nan) for s in steps])
+        if np.isfinite(values).any():
+            return values
     answers, prompts = at_steps(view, "response_length_mean", steps), at_steps(view, "prompt_length_mean", steps)
     return None if answers is None else answers + (0.0 if prompts is None else prompts)
 

@@ -9,8 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from assistant.diagnosis.naming import Name, ValidationKey, resolve, validation_key
+from assistant.diagnosis.naming import Name, ValidationKey, family, held_out, resolve, validation_key
 from assistant.run import NO_STEP, Event, FloatArray, IntArray, Run, Segment, Series
+
+TRAINING = (
+    "score_mean",
+    "policy_loss",
+    "policy_total_loss",
+    "time_step",
+    "train_loss",
+    "preference_loss",
+    "response_length_mean",
+    "value_loss",
+)
+"""Metrics that a training step prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +44,19 @@ class RunView:
 
     @cached_property
     def names(self) -> dict[str, Name]:
-        return resolve(self.run.columns, self.run.framework)
+        found = resolve(self.run.columns, self.run.framework)
+        if family(self.run.framework) == "generic":
+            found.update({name: Name("validation") for name in self._evaluations(found)})
+        return found
+
+    def _evaluations(self, found: dict[str, Name]) -> list[str]:
+        """Measures that stand in lines of their own, apart from those of the training: a trainer's own evaluation."""
+        rows = [self.run.columns[name].rows for name, meaning in found.items() if meaning.canonical in TRAINING]
+        if not rows:
+            return []
+        trained = np.unique(np.concatenate(rows))
+        unknown = (name for name, meaning in found.items() if not meaning.canonical and held_out(name))
+        return [name for name in unknown if not np.isin(self.run.columns[name].rows, trained).any()]
 
     @cached_property
     def _by_canonical(self) -> dict[str, list[str]]:
@@ -112,12 +136,13 @@ class RunView:
     @cached_property
     def n_steps(self) -> int:
         """Steps that printed training metrics (a validation before training is not one)."""
-        counts = [len(s) for name in ("score_mean", "policy_loss", "time_step", "train_loss", "response_length_mean") if (s := self[name])]
+        counts = [len(s) for name in TRAINING if (s := self[name])]
         return max(counts, default=len(self.steps))
 
     def validations(self, *, core: bool | None = None) -> Iterator[Validation]:
         """Every validation series, main ones (``val-core``) first."""
-        found = [(key, name) for name in self._by_canonical.get("validation", ()) if (key := validation_key(name, self.run.framework))]
+        named = self._by_canonical.get("validation", ())
+        found = [(key, name) for name in named if (key := validation_key(name, self.run.framework) or held_out(name))]
         for key, name in sorted(found, key=lambda pair: (not pair[0].core, pair[1])):
             if core in (None, key.core) and (series := self.printed(name)) is not None and len(series):
                 yield Validation(key, series)

@@ -24,8 +24,10 @@ VERL = "verl-console"
 class OtherReader:
     """A format's reader beside the reader of words: both get every block."""
 
-    def __init__(self, chosen: Format, text: TextReader | None, line: int) -> None:
+    def __init__(self, chosen: Format, text: TextReader | None, line: int, framework: str = "") -> None:
         self.format = chosen
+        self.framework = framework
+        """The framework that the user named, or ""."""
         self.reader: BlockReader = chosen.reader()
         self.reader.line = line
         self.text = text
@@ -78,7 +80,8 @@ class Choice:
         best, tried = formats.choose(Head(block, name=self._name, final=final), own)
         chosen = best or own[0]
         self.tried = [Tried(one.format, one.fit, one.format == chosen.name) for one in tried]
-        return OtherReader(chosen, TextReader() if chosen.console else None, 1)
+        framework = self._named if self._named in chosen.frameworks and self._named != chosen.name else ""
+        return OtherReader(chosen, TextReader() if chosen.console else None, 1, framework or "")
 
     def _other(self, block: bytes, final: bool, console: ConsoleReader, line: int = 1) -> OtherReader | None:
         verl = _verl_fit(block)

@@ -77,6 +77,7 @@ class Table:
         self.lines: array[int] = array("q")
         self.layout_of_row: array[int] = array("l")
         self._joined: array[int] = array("q")
+        self._parted: array[int] = array("q")
         self._layout_ids: dict[tuple[str, ...], int] = {}
         self._growing: dict[str, _Growing] = {}
         self._chunks: list[_Chunk] = []
@@ -102,10 +103,12 @@ class Table:
         styles: bytes,
         texts: Mapping[int, str] | None = None,
         same_record: bool = False,
+        new_record: bool = False,
     ) -> None:
         """One row: ``values`` and ``styles`` in the order of ``layout.keys``; ``texts`` by position in it.
 
-        ``same_record``: the row goes on with the record of the row before, whatever the step (a block without a step).
+        ``same_record``: the row goes on with the record of the row before, whatever the step (a block without a step);
+        ``new_record``: it does not, although it may print the same step (the same names came again).
         """
         if not layout.n:
             for key in layout.keys:  # columns stand in the order in which the log names them
@@ -113,6 +116,8 @@ class Table:
         row = len(self.steps)
         if same_record and row:
             self._joined.append(row)
+        elif new_record:
+            self._parted.append(row)
         self.steps.append(step)
         self.lines.append(line)
         self.layout_of_row.append(self._layout_ids[layout.keys])
@@ -166,7 +171,7 @@ class Table:
         return {
             "row_steps": steps,
             "row_lines": lines,
-            "row_records": records(steps, np.array(self._joined, np.int64)),
+            "row_records": records(steps, np.array(self._joined, np.int64), np.array(self._parted, np.int64)),
             "columns": columns,
             "segments": segments(steps, lines, layout_of_row, [set(keys) for keys in self.layouts]),
         }
@@ -183,7 +188,8 @@ class Table:
         if order is not None:
             values = values[order]
             styles = styles[order] if styles.strides[0] else styles
-        texts = {int(np.searchsorted(rows, row)): text for row, text in column.texts.items()}
+        places = np.searchsorted(rows, np.fromiter(column.texts, np.int64, len(column.texts))).tolist() if column.texts else ()
+        texts = dict(zip(places, column.texts.values(), strict=True))
         return Column(rows, values, styles, texts)
 
     def _styles(self, column: _Growing, n: int) -> NDArray[np.uint8]:
@@ -215,13 +221,15 @@ class Table:
                     chunk.styles = np.where(chunk.styles == Style.FIXED3, np.uint8(Style.REPR), chunk.styles)
 
 
-def records(steps: IntArray, joined: IntArray | None = None) -> IntArray:
+def records(steps: IntArray, joined: IntArray | None = None, parted: IntArray | None = None) -> IntArray:
     """Record number of each row: rows that print one step one after another are one record, rows without a step never are,
-    except for the rows ``joined`` to the one before."""
+    except for the rows ``joined`` to the one before and those ``parted`` from it."""
     if not len(steps):
         return np.zeros(0, np.int64)
     new = np.ones(len(steps), np.int64)
     new[1:] = (steps[1:] != steps[:-1]) | (steps[1:] == NO_STEP)
+    if parted is not None:
+        new[parted] = 1
     if joined is not None:
         new[joined] = 0
     return np.cumsum(new) - 1

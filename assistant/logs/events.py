@@ -108,6 +108,10 @@ OWN = (
 _MUST_MATCH = frozenset({"rollout-queue", "total-steps", "optimizer-steps", "dataset-size", "dataset-filtered"})
 
 
+_LATEST = ("scale", "reduced")
+"""Numbers that change from one such message to the next: their latest value is kept beside the first."""
+
+
 @cache
 def signatures() -> tuple[Signature, ...]:
     """The error cards' signatures, then the built-in ones."""
@@ -188,8 +192,8 @@ def event_of_traceback(closed: Traceback, step: int | None) -> Event:
 class EventLog:
     """Events in the order of the log; an event that says the same again (numbers aside) is only counted.
 
-    ``data["repeats"]`` is how often it was printed in all, ``last_line`` and ``last_step`` where last, ``processes`` by how
-    many processes; saved or resumed steps are gathered in ``data["steps"]``.
+    ``data["repeats"]`` is how often it was printed in all, ``last_line`` and ``last_step`` where last (``last_scale`` its loss
+    scale then), ``processes`` by how many processes; saved or resumed steps are gathered in ``data["steps"]``.
     """
 
     def __init__(self) -> None:
@@ -210,6 +214,7 @@ class EventLog:
             _, data, processes = self._events[at]
             data["repeats"] = data.get("repeats", 1) + 1
             data["last_line"], data["last_step"] = event.line, event.step
+            data.update({f"last_{name}": event.data[name] for name in _LATEST if name in event.data})
             if len(processes) < 4096:
                 processes.add(event.process)
         data = self._events[at][1]

@@ -175,7 +175,7 @@ def _other_run(both: OtherReader) -> Run:
     run.config_lines |= reader.config_lines
     run.total_steps = reader.total_steps or run.total_steps
     run.unread_lines, run.unread_samples = reader.unread, reader.samples
-    run.framework = both.format.framework_of(run.columns, text.frameworks if text is not None else {})
+    run.framework = both.framework or both.format.framework_of(run.columns, text.frameworks if text is not None else {})
     return run
 
 

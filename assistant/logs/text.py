@@ -23,6 +23,7 @@ _MAX_LINE = 65536
 _SAMPLE_LINES = 3000
 """No sample is longer: its end was printed in another way."""
 
+_MANY_MATCHES = 100
 _MANY_BYTES = 16 << 20
 _OPEN_LINES = 5000
 """A traceback whose process says nothing more for so many lines is over."""
@@ -109,6 +110,9 @@ class TextReader:
         matches = self._find.find_matches_as_indexes(gap, overlapping=True)
         if matches:
             matches = self._bars(gap, line, matches)
+        if len(matches) > _MANY_MATCHES:  # names of frameworks, on every metric line, say nothing new
+            known = {i for i, meaning in enumerate(self._meanings) if meaning[0] == "framework" and meaning[1] in self.frameworks}
+            matches = [match for match in matches if match[0] not in known]
         if not matches and not self._busy():
             return line + gap.count(b"\n")
         if len(matches) > 1:

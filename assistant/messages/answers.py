@@ -1,5 +1,7 @@
 """Sentences of the built-in answers. They hold no digits: every number comes in through a placeholder, from a fact."""
 
+from assistant.messages.asked import TEXT as ASKED
+
 TEXT: dict[str, tuple[str, str]] = {
     # Shapes
     "at_step": ("{value} (step {step})", "{value}（第 {step} 步）"),
@@ -263,3 +265,5 @@ TEXT: dict[str, tuple[str, str]] = {
     "ask_which": ("Which metrics matter?", "该看哪些指标？"),
     "ask_trend": ("How did {key} develop?", "{key} 的走势如何？"),
 }
+
+TEXT |= ASKED

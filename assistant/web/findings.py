@@ -7,6 +7,7 @@ from typing import Any
 
 from assistant.cards import card
 from assistant.diagnosis import Diagnosis, Finding, render
+from assistant.diagnosis.settings import observed
 from assistant.messages import Language, say
 from assistant.run import Run
 from assistant.web.markup import escape, fold, inline, paragraphs
@@ -114,7 +115,7 @@ def _change(fix: dict[str, Any], run: Run, language: Language) -> str:
     """``0.2 (default) → 0.28``."""
     text = ""
     if fix["from"] is not None:
-        origin = say("web.in_log" if fix["key"] in run.config else "web.by_default", language)
+        origin = say("web.in_log" if observed(run, fix["key"]) is not None else "web.by_default", language)
         text += f' <span class="from">{escape(value(fix["from"]))} <i>({escape(origin)})</i></span>'
     if fix["to"] is not None:
         arrow = "→" if text else escape(say("web.set_to", language))

@@ -108,6 +108,9 @@ def test_every_version_condition_of_a_fix_can_be_met() -> None:
         ("crash-gpu-oom", "reward-micro", {"0.6": "reward_model.micro_batch_size_per_gpu", "0.7": None}),
         ("crash-gpu-oom", "ref-offload", {"0.1": "actor_rollout_ref.ref.fsdp_config.param_offload", "0.6": None}),
         ("sequence-imbalance", "balance", {"0.8": "trainer.balance_batch", "0.9": None}),
+        ("crash-nccl", "timeout-longer", {"0.7": "actor_rollout_ref.nccl_timeout", "0.8": None}),
+        ("kv-preemption", "concurrency", {"0.5": None, "0.6": "actor_rollout_ref.rollout.max_num_seqs"}),
+        ("crash-gpu-oom", "values-micro", {"0.7": "critic.forward_micro_batch_size_per_gpu", "0.8": None}),
         ("learning-rate-zero", "min-lr", {"0.3": None, "0.4": "actor_rollout_ref.actor.optim.min_lr_ratio"}),
         (
             "rollout-mismatch",

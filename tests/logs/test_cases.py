@@ -88,8 +88,7 @@ def test_json_lines_of_whole_runs(path: Path) -> None:
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.parent.name)
 def test_another_framework_is_not_taken_for_verl(path: Path) -> None:
     run = read(path)
-    assert run.framework not in ("verl", "verl-sft")
-    assert run.n_rows == 0
+    assert run.framework not in ("verl", "verl-sft", "unknown")
 
 
 def test_settings_come_out_of_dumps_and_commands() -> None:

@@ -58,8 +58,7 @@ def test_any_mixture_of_log_fragments_gives_a_run(pieces: list[str]) -> None:
         (b" \n\n\t\n", "empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x01" * 40, "binary"),
         (b"Hello, my training does not work.\nWhat should I do?\n", "prose"),
-        (b"{'loss': 0.5, 'grad_norm': 1.2, 'reward_std': 0.3, 'epoch': 0.1}\n" * 4, "other-framework"),
-        (b"epoch: 1 loss: 0.4 acc: 0.6\nepoch: 2 loss: 0.3 acc: 0.7\n", "no-metrics"),
+        (b"Unsloth: Will smartly offload gradients to save VRAM!\n" * 4, "other-framework"),
         (b"(TaskRunner pid=7) Total training steps: 435\n", "no-metrics"),
     ],
 )

@@ -14,7 +14,12 @@ from assistant.answers.model.tools import Toolbox
 
 
 def run_agent(
-    client: Client, messages: Sequence[Message], toolbox: Toolbox, *, on_text: Callable[[str], None] | None = None, cancelled: Callable[[], bool] | None = None
+    client: Client,
+    messages: Sequence[Message],
+    toolbox: Toolbox,
+    *,
+    on_text: Callable[[str], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
 ) -> Reply:
     """The agent's last words. Raises ModelFault: ``unsupported`` (parameter ``tools``) when the server cannot call tools."""
     try:
@@ -22,15 +27,11 @@ def run_agent(
         from langchain.agents.middleware import ModelCallLimitMiddleware, ToolCallLimitMiddleware
     except ImportError as error:
         raise ModelFault("not-installed", str(error)) from error
-    agent = create_agent(
-        client.chat_model(),
-        tools=toolbox.functions(),
-        system_prompt=messages[0]["content"],
-        middleware=[
-            ModelCallLimitMiddleware(run_limit=MODEL_CALLS, exit_behavior="end"),
-            ToolCallLimitMiddleware(run_limit=TOOL_CALLS, exit_behavior="continue"),
-        ],
-    )
+    limits: list[Any] = [
+        ModelCallLimitMiddleware(run_limit=MODEL_CALLS, exit_behavior="end"),
+        ToolCallLimitMiddleware(run_limit=TOOL_CALLS, exit_behavior="continue"),
+    ]
+    agent: Any = create_agent(client.chat_model(), tools=toolbox.functions(), system_prompt=messages[0]["content"], middleware=limits)
     asked = {"messages": [{"role": m["role"], "content": m["content"]} for m in messages[1:]]}
     started = time.monotonic()
     said, finish, current, last_id = "", "", "", ""

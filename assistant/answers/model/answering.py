@@ -1,4 +1,4 @@
-"""An answer in a model's words: evidence out, draft back, every number checked, the rest marked; the built-in answer whenever that fails."""
+"""An answer in a model's words: evidence out, draft back, every number checked and the rest marked."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ class Written:
     cut: bool = False
 
 
-def prepare(question: str, diagnosis: Diagnosis, endpoint: Endpoint, *, language: Language | None = None, history: Sequence[Turn] = ()) -> Prompt:
+def prepare(
+    question: str, diagnosis: Diagnosis, endpoint: Endpoint, *, language: Language | None = None, history: Sequence[Turn] = ()
+) -> Prompt:
     """What would be sent for this question (``--show-prompt``, or to paste into another chat)."""
     view = RunView(diagnosis.run)
     asked = _understood(question, diagnosis, view, language, history)
@@ -97,7 +99,11 @@ class _Job:
     def run(self) -> Written:
         self.said = "\n".join([self.text, *(turn.question for turn in self.history[-3:])])
         key = cache_key(
-            run_hash=self.diagnosis.run.sha256, question=self.text, language=self.question.language, endpoint=self.endpoint, history=self.history
+            run_hash=self.diagnosis.run.sha256,
+            question=self.text,
+            language=self.question.language,
+            endpoint=self.endpoint,
+            history=self.history,
         )
         prompt_, draft, cut = self._first(key)
         best = self._verified(draft, prompt_)
@@ -106,7 +112,9 @@ class _Job:
             if not (wrong_language or any(i.kind != "guess" for i in best.issues)) or self.client.left < 3:
                 break
             try:
-                reply = self.client.complete([*prompt_.messages, *self._repair(draft, best, wrong_language, prompt_)], cancelled=self.cancelled)
+                reply = self.client.complete(
+                    [*prompt_.messages, *self._repair(draft, best, wrong_language, prompt_)], cancelled=self.cancelled
+                )
             except ModelFault as fault:
                 if fault.kind == "cancelled":
                     raise
@@ -128,11 +136,17 @@ class _Job:
         tools = self.endpoint.uses_tools and "tools" not in self.client.refused
         share = 1.0
         while True:
-            made = build(self.question, self.diagnosis, self.view, self.endpoint, history=self.history, retrieved=retrieved, share=share, tools=tools)
+            made = build(
+                self.question, self.diagnosis, self.view, self.endpoint, history=self.history, retrieved=retrieved, share=share, tools=tools
+            )
             if share == 1.0 and (kept := _REPLIES.get(key)) is not None:
                 return made, kept, False
             try:
-                reply = self._agent(made) if tools else self.client.complete(made.messages, on_text=self._progress(made), cancelled=self.cancelled)
+                reply = (
+                    self._agent(made)
+                    if tools
+                    else self.client.complete(made.messages, on_text=self._progress(made), cancelled=self.cancelled)
+                )
             except ModelFault as fault:
                 if tools and fault.kind in ("unsupported", "empty", "rejected", "protocol"):
                     if fault.kind == "unsupported":
@@ -185,7 +199,10 @@ class _Job:
         rows = [f"- {reasons['language']}"] if wrong_language else []
         for issue in found.issues[:8]:
             around = found.plain[max(0, issue.start - 50) : issue.end + 20].replace("\n", " ").strip()
-            rows.append(f'- "{issue.text.strip()[:80]}" in "… {around[:160]} …": {reasons[issue.kind]}' + (f" ({issue.right})" if issue.right else ""))
+            rows.append(
+                f'- "{issue.text.strip()[:80]}" in "… {around[:160]} …": {reasons[issue.kind]}'
+                + (f" ({issue.right})" if issue.right else "")
+            )
         asked = filled("repair", problems="\n".join(rows), language=language_name(self.question.language))
         mask = made.redactor.mask if made.redactor else str
         return [{"role": "assistant", "content": mask(draft)}, {"role": "user", "content": mask(asked)}]

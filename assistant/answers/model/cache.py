@@ -15,7 +15,7 @@ _SEPARATOR = "\x1f"
 
 
 def cache_key(*, run_hash: str, question: str, language: str, endpoint: Endpoint, history: Sequence[Turn] = (), extra: str = "") -> str:
-    """"" when the run has no hash: then nothing is kept. ``extra`` is anything else that the evidence depends on (a second run)."""
+    """ "" when the run has no hash: then nothing is kept. ``extra`` is anything else that the evidence depends on (a second run)."""
     if not run_hash:
         return ""
     talk = _SEPARATOR.join(f"{turn.question}{_SEPARATOR}{turn.answer}" for turn in history)

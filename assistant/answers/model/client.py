@@ -41,7 +41,13 @@ class Usage:
         return (self.tokens_in * endpoint.price_in + self.tokens_out * endpoint.price_out) / 1e6
 
     def to_json(self, endpoint: Endpoint) -> dict[str, Any]:
-        row: dict[str, Any] = {"calls": self.calls, "tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "seconds": round(self.seconds, 2), "exact": self.exact}
+        row: dict[str, Any] = {
+            "calls": self.calls,
+            "tokens_in": self.tokens_in,
+            "tokens_out": self.tokens_out,
+            "seconds": round(self.seconds, 2),
+            "exact": self.exact,
+        }
         if (cost := self.cost(endpoint)) is not None:
             row["cost"] = round(cost, 6)
         return row
@@ -101,7 +107,11 @@ class Client:
             return
         if fault.kind not in RETRIED or attempt > self.endpoint.retries:
             raise fault
-        wait = min(0.5 * 2 ** (attempt - 1), LONGEST_WAIT) if fault.kind != "rate" else min(max(_retry_after(fault), 0.5 * 2 ** (attempt - 1)), LONGEST_WAIT)
+        wait = (
+            min(0.5 * 2 ** (attempt - 1), LONGEST_WAIT)
+            if fault.kind != "rate"
+            else min(max(_retry_after(fault), 0.5 * 2 ** (attempt - 1)), LONGEST_WAIT)
+        )
         if wait >= self.left:
             raise fault
         pause(wait, cancelled)
@@ -118,9 +128,13 @@ class Client:
                 counted = self._count(chunk) or counted
                 if on_text is not None and said:
                     on_text(without_reasoning(said))
+        except ModelFault as fault:
+            if said and fault.kind in ("unreachable", "protocol"):
+                raise ModelFault("broken-stream", fault.detail) from fault
+            raise
         finally:
             self.usage.seconds += time.monotonic() - started
-            if not counted:
+            if said and not counted:
                 self._estimate(messages, said)
         if finish == "content_filter":
             raise ModelFault("unusable", "content filter")
@@ -173,15 +187,20 @@ def _build(endpoint: Endpoint, refused: frozenset[str]) -> Any:
             common["api_key"] = endpoint.api_key
         return init_chat_model(endpoint.model, model_provider=endpoint.provider, max_tokens=endpoint.output_tokens, **common)
     from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
 
     body = dict(endpoint.extra_body)
-    limit = "max_completion_tokens" if (not endpoint.legacy_max_tokens or "max_tokens" in refused) and "max_completion_tokens" not in refused else "max_tokens"
+    limit = (
+        "max_completion_tokens"
+        if (not endpoint.legacy_max_tokens or "max_tokens" in refused) and "max_completion_tokens" not in refused
+        else "max_tokens"
+    )
     if limit not in refused:
         body[limit] = endpoint.output_tokens
     return ChatOpenAI(
         model=endpoint.model,
         base_url=endpoint.base_url,
-        api_key=endpoint.api_key or "none",
+        api_key=SecretStr(endpoint.api_key or "none"),
         use_responses_api=False,
         stream_usage="stream_options" not in refused,
         stream_chunk_timeout=endpoint.timeout,
@@ -196,7 +215,8 @@ def text_of(message: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(
-        block if isinstance(block, str) else str(block.get("text", "")) if block.get("type") in ("text", "output_text", None) else "" for block in content
+        block if isinstance(block, str) else str(block.get("text", "")) if block.get("type") in ("text", "output_text", None) else ""
+        for block in content
     )
 
 

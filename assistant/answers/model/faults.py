@@ -21,14 +21,22 @@ class ModelFault(Exception):
 
 
 _CONTEXT = re.compile(
-    r"context.{0,20}(?:length|window|size)|maximum context|too many tokens|exceeds? the (?:available )?(?:context|model)|prompt is too long|"
+    r"context.{0,20}(?:length|window|size)|maximum context|too many tokens|exceeds? the (?:available )?(?:context|model)|"
+    r"prompt is too long|"
     r"(?:input|prompt).{0,30}(?:too long|exceeds)|n_ctx|max_model_len|reduce the length|exceed_context_size",
     re.IGNORECASE,
 )
-_WINDOW = re.compile(r"(?:maximum context length is|context (?:length|window|size)(?: of| is|:)?|n_ctx\W{1,4}|max_model_len\W{1,4}|limit of)\s*\(?(\d{3,8})", re.IGNORECASE)
+_WINDOW = re.compile(
+    r"(?:maximum context length is|context (?:length|window|size)(?: of| is|:)?|n_ctx\W{1,4}|max_model_len\W{1,4}|limit of)\s*\(?(\d{3,8})",
+    re.IGNORECASE,
+)
 _PARAMETER = re.compile(
-    r"(?:unsupported|unrecognized|unknown|unexpected|extra|invalid|not support\w*|additional propert\w*)[^.\n]{0,80}?['\"`]?\b(stream_options|max_completion_tokens|max_tokens|temperature|tools|tool_choice|response_format|parallel_tool_calls|reasoning_effort|n|stop)\b"
-    r"|['\"`]?\b(stream_options|max_completion_tokens|max_tokens|temperature|tools|tool_choice|response_format|parallel_tool_calls|n|stop)\b['\"`]?[^.\n]{0,60}(?:unsupported|not supported|not permitted|not allowed|unrecognized|unknown|only the default|does not support)"
+    r"(?:unsupported|unrecognized|unknown|unexpected|extra|invalid|not support\w*|"
+    r"additional propert\w*)[^.\n]{0,80}?['\"`]?\b(stream_options|max_completion_tokens|max_tokens|temperature|tools|"
+    r"tool_choice|response_format|parallel_tool_calls|reasoning_effort|n|stop)\b"
+    r"|['\"`]?\b(stream_options|max_completion_tokens|max_tokens|temperature|tools|tool_choice|response_format|"
+    r"parallel_tool_calls|n|stop)\b['\"`]?[^.\n]{0,60}(?:unsupported|not supported|not permitted|not allowed|unrecognized|"
+    r"unknown|only the default|does not support)"
     r"|does not support (tools|tool calling|function calling)",
     re.IGNORECASE,
 )
@@ -45,7 +53,11 @@ def of_error(error: BaseException) -> ModelFault:
         return _of_status(status, text)
     if any("Timeout" in name for name in names) or isinstance(error, TimeoutError):
         return ModelFault("timeout", text)
-    if "APIConnectionError" in names or isinstance(error, ConnectionError) or any(name in ("ConnectError", "NetworkError") for name in names):
+    if (
+        "APIConnectionError" in names
+        or isinstance(error, ConnectionError)
+        or any(name in ("ConnectError", "NetworkError") for name in names)
+    ):
         return ModelFault("unreachable", _cause(error) or text)
     if any(name in ("RemoteProtocolError", "ReadError", "ProtocolError", "IncompleteRead", "StreamChunkTimeoutError") for name in names):
         return ModelFault("broken-stream", text)
@@ -67,9 +79,17 @@ def _of_status(status: int, text: str) -> ModelFault:
         return ModelFault("unsupported", text, status=status, parameter=parameter)
     if status == 429 and re.search(r"quota|balance|billing|insufficient", text, re.IGNORECASE):
         return ModelFault("quota", text, status=status)
-    kind = {400: "rejected", 401: "key", 402: "quota", 403: "forbidden", 404: "model-missing", 408: "timeout", 422: "rejected", 429: "rate", 504: "timeout"}.get(
-        status, "server" if status >= 500 else "rejected"
-    )
+    kind = {
+        400: "rejected",
+        401: "key",
+        402: "quota",
+        403: "forbidden",
+        404: "model-missing",
+        408: "timeout",
+        422: "rejected",
+        429: "rate",
+        504: "timeout",
+    }.get(status, "server" if status >= 500 else "rejected")
     return ModelFault(kind, text, status=status)
 
 

@@ -32,7 +32,7 @@ _ROLES = re.compile(r"<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|e
 
 @dataclass(slots=True)
 class Prompt:
-    """``messages`` are exactly what is sent; ``packed`` the evidence in them, unmasked; ``redactor`` restores a reply (None: no masking)."""
+    """``messages`` are exactly what is sent; ``packed`` the evidence in them, unmasked; ``redactor`` (None: no masking) restores a reply."""
 
     messages: list[Message]
     packed: Packed
@@ -73,7 +73,9 @@ def build(
     messages = [{"role": "system", "content": system}, *talk, {"role": "user", "content": body}]
     redactor = Redactor(endpoint.patterns) if endpoint.redacts else None
     if redactor is not None:
-        messages = [{"role": m["role"], "content": m["content"] if m["role"] == "system" else redactor.mask(m["content"])} for m in messages]
+        messages = [
+            {"role": m["role"], "content": m["content"] if m["role"] == "system" else redactor.mask(m["content"])} for m in messages
+        ]
     return Prompt(messages, packed, redactor, sum(count(m["content"]) + 4 for m in messages), len(talk) // 2)
 
 

@@ -153,7 +153,16 @@ _ENVIRONMENT = {
     "tools": ("RUNWHY_TOOLS",),
     "redact": ("RUNWHY_REDACT",),
 }
-_NUMBERS: Mapping[str, type] = {"window": int, "budget": int, "max_output": int, "retries": int, "timeout": float, "price_in": float, "price_out": float, "temperature": float}
+_NUMBERS: Mapping[str, type] = {
+    "window": int,
+    "budget": int,
+    "max_output": int,
+    "retries": int,
+    "timeout": float,
+    "price_in": float,
+    "price_out": float,
+    "temperature": float,
+}
 _ALLOWED = frozenset([*_NUMBERS, "model", "preset", "base_url", "api_key", "api_key_env", "tools", "redact", "patterns", "extra_body"])
 
 

@@ -15,7 +15,11 @@ TICK = 0.1
 
 
 def watched(
-    start: Callable[[], Iterable[Any]], *, seconds: float, cancelled: Callable[[], bool] | None = None, clock: Callable[[], float] = time.monotonic
+    start: Callable[[], Iterable[Any]],
+    *,
+    seconds: float,
+    cancelled: Callable[[], bool] | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Any]:
     """What ``start()`` yields. Raises ModelFault: ``cancelled``, ``timeout`` after ``seconds``, or what its error means."""
     waiting: queue.Queue[tuple[str, Any]] = queue.Queue()

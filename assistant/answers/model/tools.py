@@ -12,10 +12,12 @@ import numpy as np
 
 from assistant.answers.context import Context
 from assistant.answers.evidence import curve, shortened
+from assistant.answers.metric_rows import metric_row
 from assistant.answers.model.limits import LONGEST_RESULT
 from assistant.answers.model.prompting import safe
+from assistant.answers.problems import KEY_METRICS
 from assistant.answers.prompts import tool_descriptions
-from assistant.answers.sections import KEY_METRICS, _card, _of_series
+from assistant.answers.sections import card_entry
 from assistant.diagnosis.stats import correlation
 from assistant.run import Series, SourceLine
 
@@ -60,12 +62,14 @@ class Toolbox:
 
     def statistics(self, metric: str) -> str:
         found = self._series(metric)
-        return found if isinstance(found, str) else _of_series(self.context, curve(found), True, "")
+        return found if isinstance(found, str) else metric_row(self.context, curve(found), True, "")
 
     def config(self, key: str) -> str:
         settings = self.context.diagnosis.run.config
         wanted = key.strip().lstrip("+")
-        hits = [name for name in settings if name == wanted] or [name for name in settings if name.endswith("." + wanted) or wanted in name][:8]
+        hits = [name for name in settings if name == wanted] or [
+            name for name in settings if name.endswith("." + wanted) or wanted in name
+        ][:8]
         if not hits:
             return f"{wanted} is not in the log's configuration." if settings else "This log holds no configuration."
         facts = [self.context.evidence.config(name, settings[name]) for name in hits]
@@ -85,7 +89,10 @@ class Toolbox:
 
         diagnosis = self.context.diagnosis
         hits = search(question, limit=3, run=diagnosis.run, findings=[f.id for f in diagnosis.findings]).hits
-        return "\n".join(shortened(_card(hit.card, True)(self.context), 150, self.context.language) for hit in hits) or "No card was found."
+        return (
+            "\n".join(shortened(card_entry(hit.card, True)(self.context), 150, self.context.language) for hit in hits)
+            or "No card was found."
+        )
 
     def compare(self, metric_a: str, metric_b: str) -> str:
         a, b = self._series(metric_a), self._series(metric_b)

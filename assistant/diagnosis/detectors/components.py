@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 import re
+from itertools import combinations
+
+import numpy as np
 
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.score import finite_part, step_at, window_of
 from assistant.diagnosis.stats import baseline, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import Series
 
-_COMPONENT = re.compile(r"^(?:train/)?(?:rewards?|reward_extra_info|reward_components?)/([^/]+)(?:/mean)?$")
+_COMPONENT = re.compile(r"^(?:train/)?(?:rewards?|reward_extra_info|reward_components?) ?/ ?([^/]+)(?:/mean)?$")
+_PREFERENCE = {"chosen", "rejected", "margins", "accuracies"}
 _NEEDED = "val-aux/<source>/<reward part>/mean@N"
 _STATISTICS = {"mean", "max", "min", "std", "total", "sum"}
 _FORMAT = re.compile(r"format|tag|structure", re.IGNORECASE)
 _ACCURACY = re.compile(r"acc|correct|answer|solve|success|exact|pass", re.IGNORECASE)
 
 
-def _components(view: RunView) -> dict[str, Series]:
+def parts_of_reward(view: RunView) -> dict[str, Series]:
     """Parts of the reward that are logged on their own, by printed name."""
     found = {}
     for name in view.run.columns:
         match = _COMPONENT.match(name)
-        if match and match[1] not in _STATISTICS and (series := view.printed(name)) is not None and series.finite.any():
+        if match and match[1] not in _STATISTICS | _PREFERENCE and (series := view.printed(name)) is not None and series.finite.any():
             found[name] = finite_part(series)
-    return found
+    return found or _summands(view)
+
+
+def _summands(view: RunView) -> dict[str, Series]:
+    """Columns that no card knows and that add up to the mean reward, step by step: they can be nothing else than its parts."""
+    total = view["score_mean"]
+    if total is None or family(view.run.framework) != "generic" or len(total) < 3:
+        return {}
+    names = [name for name, meaning in view.names.items() if not meaning.canonical and name.endswith("_mean")]
+    found = {name: s for name in names if (s := view.printed(name)) is not None and np.array_equal(s.steps, total.steps)}
+    for chosen in (list(pair) for size in (2, 3, 4) for pair in combinations(sorted(found), size) if len(found) <= 12):
+        if np.allclose(np.sum([found[name].values for name in chosen], axis=0), total.values, rtol=1e-3, atol=2e-6):
+            return {name: found[name] for name in chosen}
+    return {}
 
 
 @detector("reward-component-dead")
 def reward_component_dead(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    parts = {name: s for name, s in _components(view).items() if len(s) >= t.least_points}
+    parts = {name: s for name, s in parts_of_reward(view).items() if len(s) >= t.least_points}
     if len(parts) < 2:
         return NotChecked(_NEEDED)
     dead = [s for s in parts.values() if not s.values.any()]
@@ -53,7 +71,7 @@ def reward_component_dead(view: RunView, t: Thresholds) -> Finding | NotChecked 
 @detector("format-accuracy-split")
 def format_accuracy_split(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """The format part of the reward rises while the accuracy part falls."""
-    parts = list(_components(view).values())
+    parts = list(parts_of_reward(view).values())
     parts += [finite_part(one.series) for one in view.validations() if one.key.statistic.startswith("mean@")]
     formats = [s for s in parts if _FORMAT.search(s.name.rpartition("/")[0] or s.name) and len(s) >= t.least_points]
     answers = [s for s in parts if _ACCURACY.search(s.name) and not _FORMAT.search(s.name) and len(s) >= t.least_points]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.diagnosis.batch import Mask, clean, filled, last_stretch, lower_rate, spread_at, step_fact, step_of
+from assistant.diagnosis.batch import Mask, clean, filled, last_stretch, lower_rate, spread_of, step_fact, step_of
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, printed
+from assistant.diagnosis.facts import count, derived, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.stats import median, rolling_median, sustained
 from assistant.diagnosis.view import RunView
@@ -96,15 +96,16 @@ def gradient_spike(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     )
 
 
-@detector("no-gradient", needs=("policy_grad_norm",))
+@detector("no-gradient")
 def no_gradient(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Norm zero at steps that have a signal. A norm that only *prints* as 0.000 may be small and healthy."""
     series: Series | None = clean(view["policy_grad_norm"])
     if series is None:
-        return NotChecked("policy_grad_norm")
-    spread = spread_at(view, series)
-    if spread is None:
+        return _no_supervised_gradient(view, t)
+    found = spread_of(view)
+    if found is None:
         return NotChecked("advantage_max")
+    spread = np.isin(series.steps, found.series.steps[~found.none])
     if (series.styles == Style.FIXED3).all():
         return None if bool((series.values > 0).any()) else NotChecked("policy_grad_norm")
     zero = (series.values == 0.0) & (series.styles != Style.FIXED3)
@@ -112,23 +113,71 @@ def no_gradient(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     if not len(signal):
         return None
     held = last_stretch(zero[signal], int(t.steps), 5)
-    if held is None:
+    if held is None or (found.kind != "advantages" and not _really(view, series, zero, t)):
         return None
     first, last = int(signal[held.start]), int(signal[held.end])
-    high = view["advantage_max"]
-    advantage = high.at(int(series.steps[last])) if high is not None else None
-    if advantage is None:
+    shown = view["score_std"] or found.series if found.kind == "groups" else found.series
+    there = shown.at(int(series.steps[last]))
+    if there is None:
         return None
     return Finding(
         "no-gradient",
+        severity="critical" if bool(zero.all()) else None,
         confidence=0.85 if held.end > held.start else 0.65,
         first_step=step_of(series, first),
         last_step=step_of(series, last),
-        evidence=[series.point(last), advantage],
+        evidence=[series.point(last), there, *([p] if (p := found.series.at(int(series.steps[last]))) not in (None, there) else [])],  # type: ignore[list-item]
         facts={
+            "metric": quoted(series.name, series.point(last).line),
             "norm": printed(series.point(last)),
-            "advantage": printed(advantage),
+            "advantage": printed(there),
+            "signal": quoted(there.metric, there.line),
             "since": step_fact(series, first),
             "n": count(int(zero[signal].sum()), "steps with a signal and no gradient"),
         },
+        variant="default" if found.kind == "advantages" else "rewards",
     )
+
+
+def _really(view: RunView, norm: Series, zero: Mask, t: Thresholds) -> bool:
+    """A line may cover several steps and print the norm of the last one only: that one step may have had nothing to learn from.
+
+    So the norm must be 0 in the whole log, or in many lines in a row, and a good share of the groups must differ there.
+    """
+    n = len(zero) if bool(zero.all()) else int(t.lines) if bool(zero[-int(t.lines) :].all()) and len(zero) >= t.lines else 0
+    share = clean(view["uniform_group_share"])
+    if not n or share is None:
+        return n > 0
+    there = share.values[np.isin(share.steps, norm.steps[-n:])]
+    return len(there) > 0 and float(there.mean()) < t.uniform
+
+
+def _no_supervised_gradient(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """A likelihood or preference loss that is not zero always has a gradient."""
+    for name in ("train_loss", "preference_loss"):
+        pair = view.together("train_grad_norm", name)
+        if pair is None:
+            continue
+        norm, loss = pair
+        zero = (norm.values == 0.0) & (norm.styles != Style.FIXED3) & (np.abs(loss.values) > t.loss)
+        held = last_stretch(zero, int(t.steps), 5)
+        if held is None or not held.open or held.end == held.start:
+            return None
+        return Finding(
+            "no-gradient",
+            severity="critical",
+            confidence=0.85,
+            first_step=step_of(norm, held.start),
+            last_step=step_of(norm, held.end),
+            evidence=[norm.point(held.end), loss.point(held.end)],
+            facts={
+                "metric": quoted(norm.name, norm.point(held.end).line),
+                "norm": printed(norm.point(held.end)),
+                "loss_metric": quoted(loss.name, loss.point(held.end).line),
+                "loss": printed(loss.point(held.end)),
+                "since": step_fact(norm, held.start),
+                "n": count(int(zero.sum()), "steps with a loss and no gradient"),
+            },
+            variant="supervised",
+        )
+    return NotChecked("policy_grad_norm")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis.batch import (
+    EARLY,
     Mask,
     clean,
     filled,
@@ -18,14 +19,17 @@ from assistant.diagnosis.batch import (
     step_of,
 )
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import configured, count, derived, percent, printed
+from assistant.diagnosis.facts import configured, count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.stats import Interval, baseline, median, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import Series, Style
 
 LOSS_MODE = "actor_rollout_ref.actor.policy_loss.loss_mode"
 BYPASS = "algorithm.rollout_correction.bypass_mode"
+CLASSIC = frozenset({"sb3", "cleanrl", "rllib"})
+"""Agents of classic RL: PPO there always makes several passes over a batch, so that KL and clipping of 0 mean something else."""
 
 
 def _worst(series: Series, held: Interval) -> int:
@@ -96,8 +100,8 @@ def kl_blowup(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
 @detector("kl-estimator-saturated", needs=("reference_kl",))
 def kl_estimator_saturated(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     series = clean(view["reference_kl"])
-    if series is None:
-        return NotChecked("reference_kl")
+    if series is None or family(view.run.framework) != "verl":  # only verl cuts the estimate off
+        return NotChecked("reference_kl") if series is None else None
     kind = str(view.setting("actor_rollout_ref.actor.kl_loss_type", default="low_var_kl")).rstrip("+")
     if kind not in ("low_var_kl", "k3"):
         return None
@@ -144,6 +148,8 @@ def policy_step_too_large(view: RunView, t: Thresholds) -> Finding | NotChecked 
     size = np.abs(series.values)
     large = size > t.level
     held = last_stretch(large, 2, 5)
+    if held is None and len(size) < 5 and (size > t.extreme).any():  # so large that one update is enough to tell
+        held = Interval(int(np.argmax(size > t.extreme)), int(np.flatnonzero(size > t.extreme)[-1]), bool(size[-1] > t.extreme))
     if held is None:
         return None
     facts: dict[str, Quantity] = {"median": derived(median(size), f"median of |{series.name}|", metric=series.name)}
@@ -207,14 +213,14 @@ def dual_clip_firing(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
     return _found("dual-clip-firing", series, held, facts=facts, confidence=0.8 if len(series) >= 5 else 0.6)
 
 
-@detector("on-policy-zero-kl", needs=("policy_step_kl", "policy_clip_fraction"))
+@detector("on-policy-zero-kl", needs=("policy_clip_fraction",))
 def on_policy_zero_kl(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     pair = view.together("policy_step_kl", "policy_clip_fraction")
     if pair is None:
-        return None
+        return _nothing_clipped(view, t)
     kl, clipped = clean(pair[0]), clean(pair[1])
     norm = clean(view["policy_grad_norm"])
-    if kl is None or clipped is None or (norm is not None and prints_zero(norm).all()):
+    if kl is None or clipped is None or (norm is not None and prints_zero(norm).all()) or family(view.run.framework) in CLASSIC:
         return None
     if not (prints_zero(kl, t.tiny).all() and prints_zero(clipped, t.tiny).all()):
         return None
@@ -242,6 +248,31 @@ def on_policy_zero_kl(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         evidence=evidence,
         facts=facts,
         variant=variant,
+    )
+
+
+def _nothing_clipped(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Without a KL between old and new policy: nothing was ever clipped although gradients flow."""
+    clipped, norm = clean(view["policy_clip_fraction"]), clean(view["policy_grad_norm"])
+    if clipped is None or norm is None:
+        return NotChecked("policy_step_kl")
+    if prints_zero(norm).all() or not prints_zero(clipped, t.tiny).all() or family(view.run.framework) in CLASSIC:
+        return None
+    last = clipped.point(-1)
+    facts = {
+        "metric": quoted(clipped.name, last.line),
+        "clipped": printed(last),
+        "norm": printed(norm.point(-1)),
+        "n": count(len(clipped), "logged steps"),
+    }
+    return Finding(
+        "on-policy-zero-kl",
+        confidence=0.7,
+        first_step=step_of(clipped, 0),
+        last_step=step_of(clipped, -1),
+        evidence=[last, norm.point(-1)],
+        facts=facts,
+        variant="clip_only",
     )
 
 
@@ -277,19 +308,28 @@ def kl_overconstrained(view: RunView, t: Thresholds) -> Finding | NotChecked | N
 
 @detector("kl-nonzero-at-start")
 def kl_nonzero_at_start(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    """At the first step the policy is the reference and (almost) the old policy: a large KL there means different models or settings."""
-    if not len(view.steps) or int(view.steps[0]) > 1:
+    """At the first step the policy is the reference and (almost) the old policy: a large KL there means different models or settings.
+
+    A line that covers several steps shows it only by a KL that these few updates cannot make.
+    """
+    if not seen_from_start(view):
         return NotChecked("log_start")
+    at_once = int(view.steps[0]) <= 1
+    checks = [("reference_kl", t.reference, "default"), ("policy_step_kl", t.step, "old_policy")] if at_once else []
+    if not at_once and int(view.steps[0]) <= 2 * EARLY:
+        checks = [("reference_kl", t.window, "window")]
     seen = False
-    for name, limit, variant in (("reference_kl", t.reference, "default"), ("policy_step_kl", t.step, "old_policy")):
+    for name, limit, variant in checks:
         series = clean(view[name])
-        if series is None or int(series.steps[0]) > 1 or (name == "policy_step_kl" and view.setting(BYPASS) is True):
+        late = series is not None and int(series.steps[0]) > int(view.steps[0])
+        if series is None or late or (name == "policy_step_kl" and view.setting(BYPASS) is True):
             continue
         seen = True
         settled: Mask = np.abs(series.values[:3]) > limit
         if bool(settled.all()):
             return Finding(
                 "kl-nonzero-at-start",
+                severity="high" if variant == "window" else None,
                 confidence=0.6 if len(series) < 3 else 0.75,
                 first_step=step_of(series, 0),
                 last_step=step_of(series, len(settled) - 1),
@@ -297,4 +337,4 @@ def kl_nonzero_at_start(view: RunView, t: Thresholds) -> Finding | NotChecked | 
                 facts={"kl": printed(series.point(0)), "step": step_fact(series, 0)},
                 variant=variant,
             )
-    return None if seen else NotChecked("actor_rollout_ref.actor.use_kl_loss=True")
+    return None if seen else NotChecked("log_start" if not checks else "actor_rollout_ref.actor.use_kl_loss=True")

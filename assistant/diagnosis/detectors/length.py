@@ -7,7 +7,7 @@ import numpy as np
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.detectors.truncation import cut_share
 from assistant.diagnosis.facts import count, derived, percent, printed
-from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.score import (
     known,
     known_together,
@@ -196,12 +196,14 @@ def aborted_generations(view: RunView, t: Thresholds) -> Finding | None:
     )
 
 
-@detector("long-tail", needs=("response_length_max", "response_length_mean", "time_gen", "time_step"), min_points=3)
-def long_tail(view: RunView, t: Thresholds) -> Finding | None:
+@detector("long-tail")
+def long_tail(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """A few answers far longer than the rest, in a run whose steps are mostly spent generating."""
     parts = known_together(view, "response_length_max", "response_length_mean", "time_gen", "time_step")
     if parts is None:
-        return None
+        return _skewed(view, t)
+    if len(parts[0]) < t.least:
+        return NotChecked(f"steps>={int(t.least)}")
     longest, mean, gen, step = parts
     with np.errstate(all="ignore"):
         ratio, share = longest.scaled / mean.scaled, gen.scaled / step.scaled
@@ -225,6 +227,27 @@ def long_tail(view: RunView, t: Thresholds) -> Finding | None:
         evidence=[longest.point(-1), mean.point(-1), gen.point(-1)],
         facts=facts,
     )
+
+
+def _skewed(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Without a longest answer: the mean far above the median, in a rollout that takes long."""
+    parts = known_together(view, "response_length_mean", "response_length_median", "time_gen")
+    if parts is None:
+        return NotChecked("response_length_max")
+    mean, middle, gen = parts
+    with np.errstate(all="ignore"):
+        ratio = mean.scaled / middle.scaled
+    window = min(int(t.of), len(ratio))
+    if not (median(ratio[-window:]) > t.skew and ratio[-1] > t.skew and median(gen.scaled[-window:]) > t.long_rollout):
+        return None
+    facts = {
+        "mean": printed(mean.point(-1)),
+        "median": printed(middle.point(-1)),
+        "times": derived(float(ratio[-1]), f"{mean.name} / {middle.name}"),
+        "seconds": printed(gen.point(-1)),
+    }
+    points = [mean.point(-1), middle.point(-1), gen.point(-1)]
+    return Finding("long-tail", None, 0.55, step_at(mean, 0), step_at(mean, -1), points, facts, "median")
 
 
 @detector("turns-saturated", needs=("turns_mean", "turns_max"))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from assistant.diagnosis.batch import numbered, seen_from_start, step_gap
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, printed, quoted
 from assistant.diagnosis.failure import failure
 from assistant.diagnosis.finding import Finding, Quantity
-from assistant.diagnosis.naming import resolve
+from assistant.diagnosis.naming import family, first_names, resolve
 from assistant.diagnosis.view import RunView
 from assistant.run import Segment, Series
 
@@ -102,14 +103,52 @@ def log_version_change(view: RunView, t: Thresholds) -> Finding | None:
 
 @detector("metric-missing")
 def metric_missing(view: RunView, t: Thresholds) -> Finding | None:
-    """Only what every verl version prints at each step and without which nothing can be said about learning."""
-    if view.run.framework != "verl" or view.n_steps < t.steps:
+    """Only what this kind of log prints at each step and without which nothing can be said about learning."""
+    if view.n_steps < t.steps or view.has("score_mean") or view.has("reward_mean"):
         return None
-    if not (view.has("policy_loss") or view.has("time_step")):
+    if view.run.framework == "verl":
+        told = any(name.startswith("val") for name in view.run.columns)
+        if told or not (view.has("policy_loss") or view.has("time_step")):
+            return None
+        return _info("metric-missing", "default", {"n": count(view.n_steps)}, confidence=0.7)
+    if (found := _loss_missing(view)) is not None:
+        return found
+    home = family(view.run.framework)
+    shown = next((s for name in _OF_RL.get(home, ()) if (s := view[name]) is not None and len(s)), None)
+    if shown is None:
         return None
-    if view.has("score_mean") or view.has("reward_mean") or any(name.startswith("val") for name in view.run.columns):
+    facts = {
+        "n": count(view.n_steps),
+        "metric": quoted(shown.name, shown.point(-1).line),
+        "wanted": quoted(first_names(view.run.framework).get("score_mean", "reward"), shown.point(-1).line),
+    }
+    return _info("metric-missing", "other", facts, confidence=0.7)
+
+
+_OF_RL = {
+    "sb3": ("policy_step_kl", "explained_variance", "value_loss", "td_loss", "q_critic_loss"),
+    "cleanrl": ("policy_step_kl", "value_loss", "td_loss"),
+    "slime": ("response_length_mean", "policy_loss", "time_gen"),
+    "openrlhf": ("policy_loss", "policy_step_kl"),
+    "areal": ("policy_loss",),
+    "roll": ("policy_loss",),
+    "skyrl": ("policy_loss", "policy_entropy"),
+    "trlx": (),
+}
+"""Metrics that show that such a trainer is at work; its reward should then be there as well."""
+
+
+def _loss_missing(view: RunView) -> Finding | None:
+    """Megatron's line without the loss that the lines before it have."""
+    loss, rate = view["train_loss"], view["train_lr"]
+    if family(view.run.framework) != "megatron" or loss is None or rate is None:
         return None
-    return _info("metric-missing", "default", {"n": count(view.n_steps)}, confidence=0.7)
+    gone = rate.steps[(rate.steps > int(loss.steps[0])) & ~np.isin(rate.steps, loss.steps)]
+    if not len(gone):
+        return None
+    step = int(gone[0])
+    facts = {"metric": quoted(loss.name, loss.point(-1).line), "step": count(step), "n": count(len(gone))}
+    return _info("metric-missing", "loss", facts, confidence=0.7, first_step=step)
 
 
 @detector("too-early-to-tell")
@@ -121,7 +160,7 @@ def too_early_to_tell(view: RunView, t: Thresholds) -> Finding | None:
     if view.run.total_steps is not None and last >= view.run.total_steps:
         return None
     if view.n_steps <= t.steps:
-        if int(steps[0]) > t.first or last > t.first + t.steps:
+        if not _just_begun(view, t):
             return None
         variant = "one" if view.n_steps == 1 else "default"
         return _info("too-early-to-tell", variant, {"n": count(view.n_steps), "last": count(last)}, confidence=0.8, first_step=last)
@@ -129,6 +168,16 @@ def too_early_to_tell(view: RunView, t: Thresholds) -> Finding | None:
     if warmup and last * (view.updates_per_step or 1.0) < warmup:
         return _info("too-early-to-tell", "warmup", {"last": count(last), "warmup": count(warmup)}, first_step=last)
     return None
+
+
+def _just_begun(view: RunView, t: Thresholds) -> bool:
+    """The log ends within the first few steps, or lines, of its run."""
+    first, last, gap = int(view.steps[0]), int(view.steps[-1]), step_gap(view)
+    if numbered(view) and not seen_from_start(view):
+        return False
+    if gap > 1 and last > t.far and (view.run.total_steps is None or last > t.part * view.run.total_steps):
+        return False  # a few lines may be a whole run
+    return first <= t.first * gap and last <= (t.first + t.steps) * gap
 
 
 def _warmup(view: RunView) -> int | None:

@@ -13,13 +13,14 @@ from assistant.diagnosis.batch import (
     prints_zero,
     responses_per_step,
     spread_at,
+    spread_of,
     step_fact,
     step_of,
     sums_tokens,
     whitened,
 )
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, percent, printed
+from assistant.diagnosis.facts import count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.stats import median, sustained
 from assistant.diagnosis.view import RunView
@@ -162,12 +163,13 @@ def pg_loss_outlier(view: RunView, t: Thresholds) -> Finding | NotChecked | None
     )
 
 
-@detector("zero-loss-by-design", needs=("policy_loss",))
+@detector("zero-loss-by-design")
 def zero_loss_by_design(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """A loss of (almost) zero while the advantages differ and the gradient flows."""
-    series = clean(view["policy_loss"])
-    norm = clean(view["policy_grad_norm"])
-    if series is None or norm is None or prints_zero(norm).all():
+    series, norm = clean(view["policy_loss"]), clean(view["policy_grad_norm"])
+    if series is None:
+        return _zero_total_loss(view, t)
+    if norm is None or prints_zero(norm).all():
         return None
     spread = spread_at(view, series)
     if spread is None:
@@ -201,4 +203,45 @@ def zero_loss_by_design(view: RunView, t: Thresholds) -> Finding | NotChecked | 
         facts=facts,
         variant="whitened" if whitened(view) else "default",
         causes=["whitening", "small-micro-batch"] if whitened(view) else ["small-micro-batch", "equal-lengths"] if n else None,
+    )
+
+
+def _zero_total_loss(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """The loss that trainers with group advantages print (TRL and its relatives): about 0, or about beta times the KL.
+
+    That the weights move shows in the gradient norm, else in a KL to the reference that grows.
+    """
+    series, norm, kl = clean(view["policy_total_loss"]), clean(view["policy_grad_norm"]), clean(view["reference_kl"])
+    if series is None:
+        return NotChecked("policy_loss")
+    if view.has("value_loss") or (norm is not None and prints_zero(norm).all()):
+        return None
+    moves = norm if norm is not None else kl if kl is not None and kl.values[-1] > kl.values[0] else None
+    spread = spread_at(view, series)
+    if spread is None or moves is None:
+        return NotChecked("advantage_max" if spread is None else "policy_grad_norm")
+    zero = (np.abs(series.values) <= t.small) & spread
+    considered = int(spread.sum())
+    if not considered or zero.sum() <= 0.5 * considered:
+        return None
+    last = int(np.flatnonzero(zero)[-1])
+    step = int(series.steps[last])
+    found = spread_of(view)
+    shown = view["score_std"] or (found.series if found is not None else None)
+    points = {"loss": series.point(last), "moved": moves.at(step), "signal": shown.at(step) if shown is not None else None}
+    if any(point is None for point in points.values()):
+        return None
+    facts: dict[str, Quantity] = {"step": step_fact(series, last)}
+    for name, point in points.items():
+        assert point is not None
+        facts[name], facts[f"{name}_metric"] = printed(point), quoted(point.metric, point.line)
+    return Finding(
+        "zero-loss-by-design",
+        confidence=0.85,
+        first_step=step_of(series, int(np.argmax(zero))),
+        last_step=step_of(series, last),
+        evidence=[point for point in points.values() if point is not None],
+        facts=facts,
+        variant="total" if moves is norm else "total_kl",
+        causes=["centred", "beta-kl"],
     )

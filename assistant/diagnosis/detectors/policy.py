@@ -85,7 +85,7 @@ def _degenerate_answers(
             facts = {"score": printed(mean.point(-1)), "best": printed(high.point(-1)), "worst": printed(low.point(-1))}
             return [mean.point(-1), high.point(-1)], "score", facts
     elif (known := clean(view["score_mean"])) is not None and fell_from_best(known.values, t.score_fall) is None:
-        return None  # nothing lost, as far as a mean score can tell
+        return _far_away(view, entropy, length, t)  # nothing lost, as far as a mean score can tell
     lengths = view.together("response_length_min", "response_length_max", "response_length_mean")
     if lengths is not None:
         shortest, longest, mean = (s.take(s.steps >= since) for s in lengths)
@@ -96,6 +96,20 @@ def _degenerate_answers(
                 {"shortest": printed(shortest.point(-1)), "longest": printed(longest.point(-1))},
             )
     return None if score is not None else ([], "default", {})
+
+
+def _far_away(view: RunView, entropy: Series, length: Series | None, t: Thresholds) -> tuple[list[Point], str, dict[str, Quantity]] | None:
+    """One fixed answer, far from the reference, that earns no more than the start did: nothing was learned on the way there."""
+    kl, score = clean(view["reference_kl"]), clean(view["score_mean"])
+    if kl is None or score is None or length is None or len(score) < 2 * t.steps or not seen_from_start(view):
+        return None
+    whole = tail(length.values) * tail(entropy.values)
+    gained = tail(score.values) - baseline(score.values)
+    span = float(np.ptp(score.values))
+    if whole > t.certain or tail(kl.values) < t.far_kl or gained > t.gain * span:
+        return None
+    facts = {"kl": printed(kl.point(-1)), "whole": derived(whole, f"{entropy.name} × {length.name}, medians of the last 10 values")}
+    return [kl.point(-1), score.point(-1)], "far", facts
 
 
 @detector("entropy-collapse", needs=("policy_entropy",), min_points=10, also=("entropy-fall-harmless",))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.score import (
     Scale,
     known,
@@ -18,9 +19,12 @@ from assistant.diagnosis.score import (
     step_noise,
     window_of,
 )
-from assistant.diagnosis.stats import last_record, latched, median, rolling_max, rolling_median, sustained, tail, trend
+from assistant.diagnosis.stats import last_record, latched, mad, median, rolling_max, rolling_median, sustained, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray
+
+AVERAGED = frozenset({"sb3", "rllib"})
+"""Frameworks whose reward is a mean over past episodes."""
 
 
 @detector("reward-saturated", needs=("score_mean", "score_max", "score_min"), min_points=5)
@@ -125,6 +129,8 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     width = window_of(len(score))
     now = tail(score.scaled, 2 * width)
     band = max(t.band * span, t.noise * _scatter(score.scaled[: int(t.least_steps)]) / np.sqrt(width))
+    if family(view.run.framework) in AVERAGED:
+        band = max(band, t.wander * _wander(level))
     start = last_record(level[width - 1 :], band) + width - 1
     flat = score.take(np.arange(start, len(score)))
     long_enough = int(flat.steps[-1] - flat.steps[0]) >= t.least_steps and len(flat) >= max(t.least_points, t.least_share * len(score))
@@ -152,6 +158,13 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     )
 
 
+def _wander(level: FloatArray) -> float:
+    """How far a curve drifts about its own line in the second half: a mean over the last hundred episodes wanders slowly by chance."""
+    late = level[len(level) // 2 :]
+    at = np.arange(len(late), dtype=np.float64)
+    return mad(late - np.polyval(np.polyfit(at, late, 1), at)) if len(late) > 10 else 0.0
+
+
 def _usual_span(view: RunView) -> float:
     """Range of the score within a usual batch: outliers, of which a long run has more, leave it as it is. 0 when it is not logged."""
     top, bottom = known(view, "score_max"), known(view, "score_min")
@@ -171,8 +184,12 @@ def _validation_rises(view: RunView, since: int, least: float) -> bool:
         if len(curve) < 4:
             continue
         level = rolling_median(curve.scaled, 3)
-        band = max(least, 2 * step_noise(curve.scaled))
-        if int(curve.steps[last_record(level[min(2, len(level) - 1) :], band) + min(2, len(level) - 1)]) > since:
+        if one.key.source == one.key.key:  # another measure than the reward: its own size is the scale
+            least = thresholds("reward-plateau").band * float(np.max(np.abs(curve.scaled)))
+        band = max(least, (2 if len(curve) >= 10 else 3) * step_noise(curve.scaled))
+        offset = min(2, len(level) - 1)
+        record = last_record(level[offset:], band)
+        if record and int(curve.steps[record + offset]) > since:
             return True
     return False
 

@@ -14,21 +14,22 @@ from assistant.diagnosis.batch import (
     prints_zero,
     seen_from_start,
     spread_at,
+    spread_of,
     step_fact,
     step_of,
     whitened,
 )
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import configured, count, derived, percent, printed
+from assistant.diagnosis.facts import configured, count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
-from assistant.diagnosis.stats import baseline, median, tail, trend
+from assistant.diagnosis.stats import median, tail, trend
 from assistant.diagnosis.view import RunView
-from assistant.run import FloatArray, Point, Series, Style
+from assistant.run import Point, Series, Style
 
 ROLLOUT_N = "actor_rollout_ref.rollout.n"
 
 
-def _kind(view: RunView, steps: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[str, dict[str, Quantity], list[Point]]:
+def why_uniform(view: RunView, steps: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[str, dict[str, Quantity], list[Point]]:
     """Why the groups are uniform at ``steps``: all right, all wrong, or (scores differ within the batch) each group for itself."""
     trio = view.together("score_mean", "score_max", "score_min")
     if trio is None:
@@ -48,11 +49,11 @@ def _kind(view: RunView, steps: np.ndarray[tuple[int], np.dtype[np.int64]]) -> t
     return ("all_right" if level > 0 and level >= 0.9 * best and level > 0.2 else "all_wrong"), facts, points
 
 
-@detector("no-learning-signal", needs=("advantage_max", "advantage_min"))
+@detector("no-learning-signal")
 def no_learning_signal(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     signal = no_signal(view)
     if signal is None:
-        return NotChecked("advantage_max")
+        return no_spread(view, t)
     high, low, zero = signal
     recent = zero[-int(t.window) :]
     if recent.mean() < t.share or not zero[-3:].any():
@@ -61,7 +62,7 @@ def no_learning_signal(view: RunView, t: Thresholds) -> Finding | NotChecked | N
     start = held.start if held is not None and held.open else int(np.flatnonzero(recent)[0]) + len(zero) - len(recent)
     where = np.flatnonzero(zero)
     where = where[where >= start]
-    variant, facts, points = _kind(view, high.steps[where])
+    variant, facts, points = why_uniform(view, high.steps[where])
     last = int(where[-1])
     prompts = view.number("data.train_batch_size")
     chance = len(zero) < 3 and prompts is not None and prompts <= t.few_prompts
@@ -99,154 +100,93 @@ def no_learning_signal(view: RunView, t: Thresholds) -> Finding | NotChecked | N
     )
 
 
-@detector("shrinking-learning-signal", also=("many-uniform-groups",))
-def shrinking_learning_signal(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    """Three ways to see it: uniform groups counted, steps without any advantage, rounds of refilling (dynamic sampling)."""
-    counted = _uniform_share(view)
-    rounds = clean(view["generation_rounds"])
-    signal = no_signal(view)
-    if counted is None and rounds is None and signal is None:
-        return NotChecked("advantage_max")
-    if counted is not None and len(counted[0]) >= t.min_steps:
-        share, series, hard = counted
-        early, late = median(share[: len(share) // 3]), median(share[-(len(share) // 3) :])
-        if late > t.group_share and late - early > t.group_rise and trend(share).rising:
-            return _shrinking(series, early, late, "groups", f"share of uniform groups ({series.name} and its twin)", hard)
-    if counted is not None:
-        share, series, hard = counted
-        now = tail(share)
-        if now >= t.many_share and (len(share) < t.min_steps or abs(now - median(share)) < t.group_rise) and now < 0.999:
-            direction = "too_hard" if hard else "too_easy"
-            return Finding(
-                "many-uniform-groups",
-                confidence=0.85,
-                first_step=step_of(series, 0),
-                last_step=step_of(series, -1),
-                evidence=[series.point(-1)],
-                facts={
-                    "share": percent(now, "(solve_none + solve_all) / all groups, median of the last 10 steps", metric=series.name),
-                    "step": step_fact(series, -1),
-                },
-                variant=direction,
-                causes=["too-hard"] if hard else ["too-easy"],
-            )
-    if signal is not None and len(signal[2]) >= t.min_steps:
-        high, _, zero = signal
-        found = _rising_share(high, zero, view, t)
-        if found is not None:
-            return found
-    if rounds is not None and len(rounds) >= t.min_steps:
-        early, late = baseline(rounds.values), tail(rounds.values)
-        if late >= t.rounds_ratio * max(early, 1.0) and trend(rounds.values).rising:
-            facts = {
-                "early": derived(early, f"median of {rounds.name}, first 10 values", metric=rounds.name),
-                "late": derived(late, f"median of {rounds.name}, last 10 values", metric=rounds.name),
-            }
-            return Finding(
-                "shrinking-learning-signal",
-                confidence=0.8,
-                first_step=_first_above(rounds, (early + late) / 2),
-                last_step=step_of(rounds, -1),
-                evidence=[rounds.point(0), rounds.point(-1)],
-                facts=facts,
-                variant="rounds",
-            )
+def no_spread(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """The same without advantages in the log: by the share of uniform groups, by the spread of rewards, or by reward and loss both 0."""
+    found = spread_of(view)
+    if found is None:
+        return _nothing_earned(view, t)
+    series, zero = found.series, found.none
+    recent = zero[-int(t.window) :]
+    if recent.mean() < t.share or not zero[-3:].any():
+        return None
+    held = last_stretch(zero, 3, 5)
+    start = held.start if held is not None and held.open else int(np.flatnonzero(recent)[0]) + len(zero) - len(recent)
+    last = int(np.flatnonzero(zero)[-1])
+    step = int(series.steps[last])
+    facts = {
+        "metric": quoted(series.name, series.point(last).line),
+        "value": printed(series.point(last)),
+        "step": step_fact(series, last),
+        "since": step_fact(series, start),
+        "share": percent(float(recent.mean()), f"share of the last {len(recent)} values of {series.name} that leave nothing to learn"),
+        "n": count(len(recent), "logged steps"),
+    }
+    points = [series.point(last)]
+    variant = found.kind if len(zero) > 1 else f"{found.kind}_once"
+    if (other := _batch_spread(view, step)) is not None:
+        variant = f"{found.kind}_batch"
+        facts["other"], facts["other_value"] = quoted(other.metric, other.line), printed(other)
+        points.append(other)
+    points += [p for name in ("score_mean", "policy_grad_norm") if (s := view[name]) is not None and (p := s.at(step)) is not None]
+    score, clipped = view["score_mean"], clean(view["response_clip_ratio"])
+    nothing = score is not None and (p := score.at(step)) is not None and p.value == 0.0
+    cut = clipped is not None and tail(clipped.values, 5) > 0.5
+    hard = ["too-hard", "reward-broken"]
+    causes = [*(["cut"] if cut else []), *(hard if nothing else ["identical-samples", "solved", *hard])]
+    return Finding(
+        "no-learning-signal",
+        severity="low" if len(zero) < 3 and found.kind == "rewards" else None,
+        confidence=0.95 if len(zero) > 3 else 0.85,
+        first_step=step_of(series, start),
+        last_step=step_of(series, last),
+        evidence=points[:4],
+        facts=facts,
+        variant=variant,
+        causes=causes,
+        fixes={"check-reward": None, "easier-data": None, "rollout-n": None} if nothing else {"temperature": None, "rollout-n": None},
+    )
+
+
+def _batch_spread(view: RunView, step: int) -> Point | None:
+    """A reward function whose own standard deviation is not 0 at a step at which every group is uniform: it compares prompts."""
+    for name in view.run.columns:
+        if name.startswith(("rewards/", "train/rewards/")) and name.endswith("/std") and (series := view.printed(name)) is not None:
+            point = series.at(step)
+            if point is not None and np.isfinite(point.value) and point.value > 0:
+                return point
     return None
 
 
-def _first_above(series: Series, level: float) -> int | None:
-    above = np.flatnonzero(series.values >= level)
-    return step_of(series, int(above[0]) if len(above) else 0)
-
-
-def _rising_share(high: Series, zero: Mask, view: RunView, t: Thresholds) -> Finding | None:
-    """Steps without any advantage become more frequent: the split of the run at which two rates are likeliest."""
-    split, sigma = _likeliest_split(zero)
-    early, late = float(zero[:split].mean()), float(zero[split:].mean())
-    if late <= early or late < t.step_share or late >= t.all_share or sigma < t.sigma:
-        return None
-    where = np.flatnonzero(zero)
-    onset = int(where[where >= split][0])
-    variant, facts, points = _kind(view, high.steps[where[where >= split]])
-    facts |= {
-        "early": percent(early, "share of steps with all advantages zero, before"),
-        "late": percent(late, "share of steps with all advantages zero, since then"),
-        "since": step_fact(high, onset),
-        "n_zero": count(int(zero.sum()), "steps with all advantages zero"),
-        "n": count(len(zero), "steps"),
+def _nothing_earned(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Mean reward and loss both print 0: where rewards cannot be negative, no answer earned anything."""
+    pair = view.together("score_mean", "policy_total_loss") or view.together("score_mean", "policy_loss")
+    if pair is None or view.has("value_loss"):
+        return NotChecked("advantage_max")
+    score, loss = pair
+    zero = prints_zero(score, 1e-9) & prints_zero(loss, 1e-9)
+    recent = zero[-int(t.window) :]
+    if recent.mean() < t.share or not zero[-3:].any():
+        return NotChecked("advantage_max")
+    last = int(np.flatnonzero(zero)[-1])
+    start = int(np.flatnonzero(recent)[0]) + len(zero) - len(recent)
+    facts = {
+        "metric": quoted(score.name, score.point(last).line),
+        "value": printed(score.point(last)),
+        "loss_metric": quoted(loss.name, loss.point(last).line),
+        "loss": printed(loss.point(last)),
+        "step": step_fact(score, last),
     }
     return Finding(
-        "shrinking-learning-signal",
-        confidence=0.85,
-        first_step=step_of(high, onset),
-        last_step=step_of(high, -1),
-        evidence=[high.point(int(where[-1])), *points[:1]],
+        "no-learning-signal",
+        confidence=0.7,
+        first_step=step_of(score, start),
+        last_step=step_of(score, last),
+        evidence=[score.point(last), loss.point(last)],
         facts=facts,
-        variant="default",
-        causes=_shrinking_causes(view, variant),
+        variant="nothing_earned",
+        causes=["reward-broken", "too-hard"],
+        fixes={"check-reward": None, "easier-data": None},
     )
-
-
-def _likeliest_split(zero: Mask) -> tuple[int, float]:
-    """Index from which events come at another rate, and by how many standard errors (square root of the log-likelihood ratio, doubled).
-
-    Each side has at least a tenth of the run.
-    """
-    n, least = len(zero), max(len(zero) // 10, 5)
-    splits = np.arange(least, n - least + 1, max(n // 2000, 1))
-    before = np.cumsum(zero)[splits - 1].astype(np.float64)
-    total = float(zero.sum())
-
-    def likelihood(k: FloatArray, m: FloatArray) -> FloatArray:
-        p = np.clip(k / m, 1e-12, 1 - 1e-12)
-        likely: FloatArray = k * np.log(p) + (m - k) * np.log1p(-p)
-        return likely
-
-    size = splits.astype(np.float64)
-    gain = likelihood(before, size) + likelihood(total - before, n - size) - likelihood(np.array([total]), np.array([float(n)]))
-    best = int(np.argmax(gain))
-    return int(splits[best]), float(np.sqrt(max(2 * gain[best], 0.0)))
-
-
-def _shrinking_causes(view: RunView, kind: str) -> list[str]:
-    first = {"all_right": "solved", "all_wrong": "too-hard"}.get(kind, "less-variety")
-    prompts = view.number("data.train_batch_size")
-    rest = ["less-variety"] if first != "less-variety" else ["solved"]
-    return ["few-prompts", first, *rest] if prompts is not None and prompts <= 8 else [first, *rest, "few-prompts"]
-
-
-def _shrinking(series: Series, early: float, late: float, variant: str, formula: str, hard: bool) -> Finding:
-    return Finding(
-        "shrinking-learning-signal",
-        confidence=0.85,
-        first_step=step_of(series, len(series) // 3),
-        last_step=step_of(series, -1),
-        evidence=[series.point(0), series.point(-1)],
-        facts={"early": percent(early, f"{formula}, first third"), "late": percent(late, f"{formula}, last third")},
-        variant=variant,
-        causes=["too-hard", "few-prompts"] if hard else ["solved", "few-prompts"],
-    )
-
-
-def _uniform_share(view: RunView) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], Series, bool] | None:
-    """Share of groups with one reward, the larger of the two counts as evidence, and whether most of them are all wrong."""
-    pair = view.together("groups_solved_none", "groups_solved_all")
-    if pair is None:
-        return None
-    none, everything = pair
-    partial = view.together("groups_solved_none", "groups_solved_partial")
-    if partial is not None and len(partial[1]) == len(none):
-        total = none.values + everything.values + partial[1].values
-    else:
-        prompts = view.number("data.train_batch_size")
-        if not prompts:
-            return None
-        total = np.full(len(none), prompts)
-    uniform = none.values + everything.values
-    if not len(uniform) or (total <= 0).any() or not np.isfinite(uniform).all():
-        return None
-    hard = bool(median(none.values) >= median(everything.values))
-    return uniform / total, none if hard else everything, hard
 
 
 @detector("group-size-one", needs=("advantage_mean", "advantage_max", "score_mean"))

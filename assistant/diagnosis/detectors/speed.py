@@ -6,8 +6,9 @@ import numpy as np
 
 from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, percent, printed
+from assistant.diagnosis.facts import count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.lasting import evidence
 from assistant.diagnosis.stats import Interval
 from assistant.diagnosis.timing import StepTimes, at_steps, step_number, step_times, work_per_step
@@ -38,6 +39,9 @@ def throughput_drop(view: RunView, t: Thresholds) -> Finding | NotChecked | None
     if not found[-1].open or stats.tail(slow) < t.level:
         longest = max(found, key=lambda i: i.end - i.start)
         if longest.end - longest.start + 1 < max(t.min_recovered, n / 10):
+            return None
+        elsewhere = family(view.run.framework) != "verl"  # there the work of a step is known less well
+        if elsewhere and stats.median(slow[longest.start : longest.end + 1]) < t.recovered_elsewhere:
             return None
         return _slower(view, times, work, slow, longest, start, "throughput-drop", "recovered")
     gradual = _gradual(slow)
@@ -142,7 +146,7 @@ def periodic_dips(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
 def first_step_slow(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     times = step_times(view)
     if times is None:
-        return NotChecked("timing_s/step")
+        return _slow_start(view, t)
     if len(times.steps) < t.min_steps:
         return NotChecked(f"steps>={int(t.min_steps)}")
     first, rest = float(times.net[0]), stats.median(times.net[1:11])
@@ -158,6 +162,25 @@ def first_step_slow(view: RunView, t: Thresholds) -> Finding | NotChecked | None
     }
     names = ("time_step",) if view.has("time_step") else ("seconds_per_step", "train_step_seconds", "time_gen")
     return Finding("first-step-slow", None, 0.9, step, step, evidence(view, [step], *names), facts)
+
+
+def _slow_start(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """Where only a rate is printed: the first one far below those that follow."""
+    series = view["throughput"] or view["tokens_per_second_total"]
+    if series is None or int(series.finite.sum()) < t.min_steps:
+        return NotChecked("timing_s/step")
+    series = series.take(series.finite)
+    rest = stats.median(series.values[1:11])
+    if not (int(series.steps[0]) <= max(1, int(np.median(np.diff(series.steps)))) and rest > t.level * series.values[0] > 0):
+        return None
+    point = series.point(0)
+    facts = {
+        "metric": quoted(series.name, point.line),
+        "first": printed(point),
+        "rest": derived(rest, f"median of the next {min(10, len(series) - 1)} values of {series.name}", metric=series.name),
+        "step": count(int(series.steps[0])),
+    }
+    return Finding("first-step-slow", None, 0.8, point.step, point.step, [point, series.point(1)], facts, "rate")
 
 
 @detector("mfu-unknown", needs=("mfu_actor",))
@@ -180,10 +203,10 @@ def mfu_miscalibrated(view: RunView, t: Thresholds) -> Finding | None:
     mfu = view["mfu_actor"]
     assert mfu is not None
     mfu = mfu.take(mfu.finite)
-    above = np.flatnonzero(mfu.values > t.limit)
+    above = np.flatnonzero(mfu.scaled > t.limit)
     if not len(above):
         return None
-    top = int(np.argmax(mfu.values))
+    top = int(np.argmax(mfu.scaled))
     facts = {
         "highest": printed(mfu.point(top)),
         "step": count(int(mfu.steps[top])),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis import stats
+from assistant.diagnosis.batch import step_fact, step_of
 from assistant.diagnosis.detector import Thresholds, detector
-from assistant.diagnosis.facts import count, derived, printed
-from assistant.diagnosis.finding import Finding, NotChecked, Severity
+from assistant.diagnosis.facts import count, derived, number, printed, quoted
+from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
 from assistant.diagnosis.view import RunView
-from assistant.run import Series
+from assistant.run import Event, Series, SourceLine
 
 
 def _likelihood_loss(view: RunView) -> Series | None:
@@ -58,8 +59,8 @@ def loss_spike(view: RunView, t: Thresholds) -> Finding | None:
     return Finding("loss-spike", severity, 0.85, int(series.steps[at[0]]), int(series.steps[at[-1]]), points, facts, variant)
 
 
-@detector("loss-divergence", needs=("train_loss",), min_points=5)
-def loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
+@detector("loss-divergence", needs=("train_loss",))
+def loss_divergence(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Loss that has risen well above its best and stays there."""
     series = _likelihood_loss(view)
     if series is None:
@@ -67,7 +68,7 @@ def loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
     values = series.values
     n = len(values)
     if n < 5:
-        return None
+        return _jump(view, series, t) or NotChecked("steps>=5")
     width = int(np.clip(n // 20, 3, 50))
     smooth = stats.rolling_median(values, width)
     best = int(np.argmin(smooth[width - 1 :])) + width - 1 if n > width else 0
@@ -98,20 +99,50 @@ def loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
     return Finding("loss-divergence", severity, 0.85, int(series.steps[onset]), int(series.steps[-1]), list(dict.fromkeys(points)), facts)
 
 
+def _jump(view: RunView, series: Series, t: Thresholds) -> Finding | None:
+    """A few lines that end several nats per token above their start: no batch is that much harder."""
+    first, last = series.point(0), series.point(-1)
+    if len(series) < 2 or not (last.value > t.jump_ratio * first.value and last.value > first.value + t.jump):
+        return None
+    norm = view["train_grad_norm"]
+    if norm is not None and not norm.finite.all():
+        return None  # non-finite gradients explain it
+    guess = float(np.exp(min(last.value, 30.0)))
+    facts = {
+        "metric": quoted(series.name, last.line),
+        "first": printed(first),
+        "first_step": step_fact(series, 0),
+        "now": printed(last),
+        "step": step_fact(series, -1),
+        "tokens": derived(guess, f"exp({series.name})", text=number(float(f"{guess:.2g}"))),
+    }
+    return Finding(
+        "loss-divergence",
+        "high",
+        0.65,
+        step_of(series, -1),
+        step_of(series, -1),
+        [first, last],
+        facts,
+        "jump",
+        ["other-weights", "lr", "data"],
+        {"compare-weights": None, "rewind": None},
+    )
+
+
 @detector("loss-scale-collapse", also=("loss-scale-warmup",))
 def loss_scale_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """The fp16 loss scale: found in the first steps (normal), or halved until nothing is left (dead)."""
     series = view["loss_scale"]
-    if series is None:
-        return NotChecked("loss_scale")
+    if series is None or not series.finite.any():
+        return _told_scale(view, t)
     series = series.take(series.finite)
-    if not len(series):
-        return NotChecked("loss_scale")
     values = series.values
     halved = np.flatnonzero(np.diff(values) < 0) + 1
     facts = {"start": printed(series.point(0)), "now": printed(series.point(-1)), "n": count(len(halved))}
     points = list(dict.fromkeys([series.point(0), series.point(int(np.argmin(values))), series.point(-1)]))
-    if values[-1] <= t.floor and (values.max() > t.floor or len(values) == 1):
+    skipped = view["skipped_iterations"]
+    if values[-1] <= t.floor and (values.max() > t.floor or (len(values) == 1 and skipped is not None and skipped.values[-1] > 0)):
         low = int(np.flatnonzero(values > t.floor)[-1]) + 1 if (values > t.floor).any() else 0
         return Finding("loss-scale-collapse", None, 0.9, int(series.steps[low]), int(series.steps[-1]), points, facts)
     early = max(t.early, 0.1 * len(values))
@@ -119,3 +150,40 @@ def loss_scale_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | 
         first, last = int(series.steps[halved[0]]), int(series.steps[halved[-1]])
         return Finding("loss-scale-warmup", None, 0.85, first, last, points, facts)
     return None
+
+
+def _told_scale(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """From the engine's messages ("OVERFLOW! … Attempted loss scale: 64, reducing to 32"), which are all that DeepSpeed prints."""
+    told = [event for event in view.events("loss-scale-skip") if _number(event, "scale") is not None]
+    if not told:
+        return NotChecked("loss_scale")
+    first, last = told[0], max(told, key=lambda event: int(event.data.get("last_line", event.line)))
+    start = _number(first, "scale")
+    now = _number(last, "last_reduced") or _number(last, "reduced") or _number(last, "last_scale") or _number(last, "scale")
+    assert start is not None
+    assert now is not None
+    times = sum(int(event.data.get("repeats", 1)) for event in told)
+    line = int(last.data.get("last_line", last.line))
+    facts = {
+        "start": Quantity(start, number(start), "run", line=first.line),
+        "now": Quantity(now, number(now), "run", line=line),
+        "n": count(times, "messages of a skipped step"),
+        "line": count(line),
+    }
+    excerpt = [SourceLine(first.line, first.text)] + ([SourceLine(last.line, last.text)] if last is not first else [])
+    since = next((event.step for event in told if event.step is not None), None)
+    if now <= t.low:
+        severity: Severity = "critical" if now <= t.floor or times >= t.often else "high"
+        return Finding("loss-scale-collapse", severity, 0.85, since, since, (), facts, "told", excerpt=excerpt)
+    searching = start >= t.high and now >= t.settled
+    late = since is not None and since > max(t.early, 0.1 * (view.run.total_steps or 0))
+    if searching and not late:
+        return Finding("loss-scale-warmup", None, 0.8, since, since, (), facts, "told", excerpt=excerpt)
+    return None
+
+
+def _number(event: Event, name: str) -> float | None:
+    try:
+        return float(event.data[name])
+    except (KeyError, ValueError):
+        return None

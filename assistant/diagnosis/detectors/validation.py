@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detectors.components import parts_of_reward
 from assistant.diagnosis.facts import count, derived, printed
 from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.score import (
@@ -63,10 +64,11 @@ def reward_hacking(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     fallen: list[tuple[Validation, int]] = []
     for one in curves:
         curve = one.series
-        best = _fallen(curve, t.validation_fall * span, t.noise)
+        own = float(np.max(curve.scaled)) if one.key.source == one.key.key else span  # another measure than the reward
+        best = _fallen(curve, t.validation_fall * own, t.noise)
         if best is not None:
             fallen.append((one, best))
-    if len(fallen) * 2 <= len(curves):
+    if not fallen or (len(fallen) * 2 <= len(curves) and not _part_sinks(view, t)):
         return None
     one, best = max(fallen, key=lambda pair: float(pair[0].series.scaled[pair[1]] - pair[0].series.scaled[-1]))
     curve = one.series
@@ -91,6 +93,16 @@ def reward_hacking(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         last_step=step_at(curve, -1),
         evidence=[curve.point(best), curve.point(-1), score.point(-1)],
         facts=facts,
+    )
+
+
+def _part_sinks(view: RunView, t: Thresholds) -> bool:
+    """The reward rises although one of its parts falls: another part is what is being earned."""
+    parts = [s for s in parts_of_reward(view).values() if len(s) >= t.least_points]
+    width = [window_of(len(s)) for s in parts]
+    return any(
+        trend(s.scaled).falling and baseline(s.scaled, w) - tail(s.scaled, w) > t.part_fall * abs(baseline(s.scaled, w))
+        for s, w in zip(parts, width, strict=True)
     )
 
 
@@ -140,7 +152,8 @@ def overfitting(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     score = known(view, "score_mean")
     curves = [one for one in main_validations(view) if len(one.series) >= t.evaluations]
     if score is None or not curves:
-        return None if view.has("train_loss", "val_loss") else NotChecked("trainer.test_freq=10")
+        losses = view.has("train_loss", "val_loss") or view.has("preference_loss", "preference_val_loss")
+        return None if losses else NotChecked("trainer.test_freq=10")
     span = _span(view, score)
     worst: tuple[float, Series, FloatArray, int] | None = None
     for one in curves:
@@ -179,20 +192,30 @@ def overfitting(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
 
 def _loss_overfit(view: RunView, t: Thresholds) -> Finding | None:
     """Validation loss past its minimum and rising while the training loss still falls."""
-    train, held_out = known(view, "train_loss"), known(view, "val_loss")
-    if train is None or held_out is None:
-        return None
-    curve = finite_part(held_out)
+    for names in (("train_loss", "val_loss"), ("preference_loss", "preference_val_loss")):
+        train, held_out = (known(view, name) for name in names)
+        if train is not None and held_out is not None and (found := _risen(finite_part(train), finite_part(held_out), t)) is not None:
+            return found
+    return None
+
+
+def _risen(train: Series, curve: Series, t: Thresholds) -> Finding | None:
     if len(curve) < t.evaluations:
         return None
     values = curve.scaled
     best = int(np.argmin(values))
-    now = median(values[-2:])
-    rise = now - float(values[best])
-    if len(values) - best < 3 or rise < max(t.loss_rise * float(values[best]), 3 * step_noise(values)):
+    later = values[best + 1 :]
+    rise = median(values[-2:]) - float(values[best])
+    level = at_steps(train, curve.steps)
+    if len(later) < 2 or not level[-1] < level[best] or rise < 3 * step_noise(values):
         return None
-    level = at_steps(finite_part(train), curve.steps)
-    if not level[-1] < level[best]:
+    clear = rise >= t.loss_rise * float(values[best])
+    slight = (
+        len(later) >= t.later
+        and bool((later > (1 + t.slight_rise) * float(values[best])).all())
+        and level[-1] < (1 - t.train_fall) * level[best]
+    )
+    if not (clear or slight):
         return None
     facts = {
         "best": printed(curve.point(best)),
@@ -204,7 +227,8 @@ def _loss_overfit(view: RunView, t: Thresholds) -> Finding | None:
     }
     return Finding(
         "overfitting",
-        confidence=0.85,
+        severity=None if clear else "low",
+        confidence=0.85 if clear else 0.7,
         first_step=step_at(curve, best),
         last_step=step_at(curve, -1),
         evidence=[curve.point(best), curve.point(-1)],

@@ -44,7 +44,8 @@ class BlockTable(Table):
         steps, lines = np.array(self.steps, np.int64), np.array(self.lines, np.int64)
         columns = {}
         for name, blocks in self._blocks.items():
-            rows, values, styles, texts, n = [], [], [], {}, 0
+            rows, values, styles, n = [], [], [], 0
+            texts: dict[int, str] = {}
             for first, block in blocks:
                 here = np.arange(len(block.values)) if block.given is None else np.flatnonzero(block.given)
                 rows.append((here + first).astype(np.int32))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from assistant.logs.files.column_blocks import Block
@@ -116,12 +117,20 @@ def converted(cells: Sequence[str]) -> Block:
         numbers = list(map(float, cells))
     except ValueError:
         return _one_by_one(cells, given)
-    if list(map(repr, numbers)) == list(cells):
+    if _in_full(numbers, cells):
         decimals = _same_decimals(cells)
         return Block(given, np.array(numbers), FIXED_DECIMALS + decimals if decimals else int(Style.REPR), {})
     if all(number.is_integer() and abs(number) < MAX_WHOLE for number in numbers) and [str(int(n)) for n in numbers] == list(cells):
         return Block(given, np.array(numbers), int(Style.INT), {})
     return _one_by_one(cells, given)
+
+
+def _in_full(numbers: list[float], cells: Sequence[str]) -> bool:
+    """Whether each cell is what Python prints for its number."""
+    joined = ",".join(cells)
+    if "e" not in joined and "0.0000" not in joined and orjson.dumps(numbers)[1:-1] == joined.encode():  # much faster
+        return True
+    return list(map(repr, numbers)) == list(cells)
 
 
 def _one_by_one(cells: Sequence[str], given: NDArray[np.bool_] | None) -> Block:

@@ -40,12 +40,15 @@ def parts_of(text: str) -> Parts:
             if document.next == "[":
                 _list(document, "", parts)
             elif document.next == "{":
-                line, known = document.line, len(parts.records) + len(parts.columns)
-                single = _object(document, "", 0, parts)
-                if single and len(parts.records) + len(parts.columns) == known:
-                    loose.append((single, line))
-                elif single:
-                    parts.singles.setdefault("", (single, line))
+                line, known = document.line, _n_lists(parts)
+                single: dict[str, Any] = {}
+                try:
+                    _object(document, single, "", 0, parts)
+                finally:
+                    if single and _n_lists(parts) == known:
+                        loose.append((single, line))
+                    elif single:
+                        parts.singles.setdefault("", (single, line))
             else:
                 raise CutText("neither list nor object")
             document.skip()
@@ -62,21 +65,29 @@ def parts_of(text: str) -> Parts:
     return parts
 
 
-def _object(document: Document, path: str, depth: int, parts: Parts) -> dict[str, Any]:
-    """The single values of the object at the cursor; its lists and inner objects are filed under their path."""
-    single: dict[str, Any] = {}
-    for key in document.members():
-        inner = f"{path}/{key}" if path else key
-        if document.next == "[":
-            _list(document, inner, parts)
-        elif document.next == "{" and depth < _MAX_DEPTH:
-            line = document.line
-            if values := _object(document, inner, depth + 1, parts):
-                parts.singles[inner] = (values, line)
+def _n_lists(parts: Parts) -> int:
+    return len(parts.records) + len(parts.columns)
+
+
+def _object(document: Document, single: dict[str, Any], path: str, depth: int, parts: Parts) -> None:
+    """Puts the single values of the object at the cursor into ``single``; lists and inner objects are filed under their path."""
+    key = ""
+    try:
+        for key in document.members():
+            inner = f"{path}/{key}" if path else key
+            if document.next == "[":
+                _list(document, inner, parts)
+            elif document.next == "{" and depth < _MAX_DEPTH:
+                values: dict[str, Any] = {}
+                parts.singles[inner] = (values, document.line)
                 single[key] = values
-        else:
-            single[key] = document.value()
-    return single
+                _object(document, values, inner, depth + 1, parts)
+            else:
+                single[key] = document.value()
+    except CutText:
+        if not document and not isinstance(single.get(key), dict):  # a number at the very end may have had more digits
+            single.pop(key, None)
+        raise
 
 
 def _list(document: Document, path: str, parts: Parts) -> None:
@@ -95,6 +106,10 @@ def _list(document: Document, path: str, parts: Parts) -> None:
                 triples.append(({"step": value[1], path or "value": value[2]}, line))
             else:
                 values.append(value)
+    except CutText:
+        if not document and values:  # a number at the very end may have had more digits
+            values.pop()
+        raise
     finally:
         if records:
             parts.records[path] = records

@@ -18,8 +18,10 @@ from assistant.logs.columns import records, segments
 from assistant.run import FIXED_DECIMALS, NO_STEP, Column, FloatArray, IntArray, Note, Part, Run, Series, Style
 
 _COMPARED = 400
+_THROUGH_HF = frozenset({"ms-swift", "unsloth", "llama-factory"})
 _AGREE = 0.8
 _NUMBERED = "numbered-records"
+_MAX_NOTES = 5
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ def merged(runs: Sequence[tuple[str, Run]]) -> Run:
     result = _put_together(sources)
     _words(result, runs, parts)
     result.parts = parts
-    result.notes = [*notes, *_shifted_notes(runs, parts)]
+    result.notes = [*notes[:_MAX_NOTES], *_shifted_notes(runs, parts)]
     return result
 
 
@@ -241,7 +243,7 @@ def _words(result: Run, runs: Sequence[tuple[str, Run]], parts: Sequence[Part]) 
                 if key in run.config_lines:
                     result.config_lines[key] = run.config_lines[key] + shift
         result.total_steps = result.total_steps or run.total_steps
-        if result.framework in ("unknown", "generic") and run.framework != "unknown":
+        if result.framework in _less_telling(run.framework):
             result.framework = run.framework
         if result.era == "unknown":
             result.era, result.era_evidence = run.era, run.era_evidence
@@ -249,6 +251,13 @@ def _words(result: Run, runs: Sequence[tuple[str, Run]], parts: Sequence[Part]) 
             result.algorithm, result.algorithm_evidence = run.algorithm, run.algorithm_evidence
     result.format = "+".join(dict.fromkeys(runs[index][1].format for index in order))
     result.sha256 = digest.hexdigest()
+
+
+def _less_telling(framework: str) -> tuple[str, ...]:
+    """The frameworks that give way to one: a file of its own says more than names that many share."""
+    if framework in ("unknown", "generic"):
+        return ("unknown",)
+    return ("unknown", "generic", "hf-trainer", "trl") if framework in _THROUGH_HF else ("unknown", "generic")
 
 
 def _moved(event: Any, shift: int) -> Any:

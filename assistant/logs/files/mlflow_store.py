@@ -10,7 +10,7 @@ from assistant.logs.files.finished import finish
 from assistant.logs.files.points import Points
 from assistant.logs.files.rows import flat_settings
 from assistant.logs.files.settings import json_value
-from assistant.logs.files.values import Cell, of_text
+from assistant.logs.files.values import Cell, of_text, whole
 from assistant.run import Run
 
 _MAX_FILES = 5000
@@ -24,12 +24,12 @@ def looks_like(line: bytes) -> bool:
 
 def _point(line: bytes) -> tuple[int, Cell, int] | None:
     parts = line.decode("ascii", "replace").split()
-    if len(parts) not in (2, 3) or not parts[0].isdigit() or len(parts[0]) < 9:
+    if len(parts) not in (2, 3) or not parts[0].isdecimal() or not 9 <= len(parts[0]) <= 18:
         return None
     cell = of_text(parts[1])
-    if cell is None or (len(parts) == 3 and not parts[2].lstrip("-").isdigit()):
+    if cell is None or (len(parts) == 3 and whole(parts[2]) is None):
         return None
-    return int(parts[0]), cell, int(parts[2]) if len(parts) == 3 else 0
+    return int(parts[0]), cell, whole(parts[2]) or 0 if len(parts) == 3 else 0
 
 
 def is_metrics_folder(folder: Path, files: Sequence[str]) -> bool:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from assistant.logs.columns import records, segments
 from assistant.run import Column, IntArray, Style
 
-_MANY_FALLS = 0.05
-"""Steps that fall more often are out of order (written by several threads), not started again."""
+_MANY_FALLS, _SOME_FALLS = 0.05, 3
+"""Steps that fall in a larger share of the points, beyond a few times a metric, are out of order (several threads), not started again."""
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ def _stretches(metrics: NDArray[np.int32], steps: IntArray, parts: list[int]) ->
             highest = {}
         falls = np.zeros(len(s), np.int64)
         falls[1:] = (sorted_steps[1:] < sorted_steps[:-1]) & (sorted_metrics[1:] == sorted_metrics[:-1])
-        if falls.sum() > _MANY_FALLS * len(s):
+        if falls.sum() > _MANY_FALLS * len(s) + _SOME_FALLS * len(names):
             falls[:] = 0
         total = np.cumsum(falls)
         per_metric = total - np.repeat(total[first], np.diff(np.r_[first, len(s)]))

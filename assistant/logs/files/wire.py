@@ -25,7 +25,7 @@ def varint(data: bytes, place: int) -> tuple[int, int]:
         place += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, place
+            return value & 0xFFFFFFFFFFFFFFFF, place
         shift += 7
 
 

@@ -6,7 +6,7 @@ does not decide, and a generic format (names and numbers) wins only where no fra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -14,6 +14,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 from assistant.logs.formats.base import GENERIC, FileFormat, Fit, Format, Head, Tried
+from assistant.messages import Language, has, say
 
 _NO_FORMATS = frozenset({"base"})
 _MUCH = 3
@@ -51,6 +52,13 @@ def by_name(name: str) -> list[Format]:
     return named or sorted((one for one in text_formats() if name in one.frameworks), key=lambda one: one.rank)
 
 
+def shape_of(name: str, language: Language) -> str:
+    """What the format called ``name`` looks for, in words."""
+    if has(f"formats.{name}"):
+        return say(f"formats.{name}", language)
+    return next((one.shape for one in _offered() if one.name == name), "")
+
+
 def claimed(path: Path | None, head: bytes) -> tuple[FileFormat, str] | None:
     """The file format that takes a source, and why."""
     for one in file_formats():
@@ -72,8 +80,21 @@ def choose(head: Head, among: Iterable[Format] | None = None) -> tuple[Format | 
 
 
 def weight(one: Format, fit: Fit) -> float:
-    """What a fit counts: the numbers it reads, less for lower ranks and for formats that fail on most of their own lines."""
-    return fit.values * min(1.0, 2 * fit.share) / _MUCH**one.rank
+    """What a fit counts: the numbers it reads, less for lower ranks and for a generic format that fails on most lines."""
+    return fit.values * (min(1.0, 2 * fit.share) if one.rank >= GENERIC else 1.0) / _MUCH**one.rank
 
 
-__all__ = ["GENERIC", "FileFormat", "Fit", "Format", "Head", "Sequence", "Tried", "by_name", "choose", "claimed", "file_formats", "names", "text_formats"]
+__all__ = [
+    "FileFormat",
+    "Fit",
+    "Format",
+    "Head",
+    "Tried",
+    "by_name",
+    "choose",
+    "claimed",
+    "file_formats",
+    "names",
+    "shape_of",
+    "text_formats",
+]

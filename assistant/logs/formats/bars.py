@@ -11,9 +11,9 @@ from assistant.logs.shapes.lines import VALUE, LineFormat, LinesReader, pairs
 from assistant.logs.shapes.rows import Reading, Row
 
 _POSTFIX = re.compile(r"(?<![\d./])(\d{1,12})/(\d{1,12}) \[[\d:?]*<?[\d:?]*(?:,\s*[\d.?]+\s?(?:s/\w+|\w+/s))?,\s*(?=[A-Za-z][\w/ .]*=)([^\]]*)\]?")
-_PAIR = re.compile(rf"(?:^|(?<=[,\s]))(?P<key>[A-Za-z][\w/.]*)={VALUE}(?=,|\s|\]|$)")
-_BEFORE = re.compile(r"\[((?:losses|policy|old_values|values|returns|advantages)/[^\]]*)\]:\s+\d+%\|[^|]*\|\s*(\d{1,12})/(\d{1,12}) \[")
-_COLON = re.compile(rf"(?:^|(?<=[|\[\s]))(?P<key>[A-Za-z][\w/.]*): {VALUE}(?=\s|\]|$)")
+_PAIR = re.compile(rf"(?:^|(?<=[,\s]))(?P<key>[A-Za-z][\w/.]{{0,80}})={VALUE}(?=,|\s|\]|$)")
+_BEFORE = re.compile(r"\[((?:losses|policy|old_values|values|returns|advantages)/[^\]]{0,2000})\]:\s{1,8}\d+%\|[^|]{0,600}\|\s*(\d{1,12})/(\d{1,12}) \[")
+_COLON = re.compile(rf"(?:^|(?<=[|\[\s]))(?P<key>[A-Za-z][\w/.]{{0,80}}): {VALUE}(?=\s|\]|$)")
 
 
 class BarReader(LinesReader):

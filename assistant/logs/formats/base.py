@@ -20,6 +20,8 @@ SPECIFIC, FAMILY, GENERIC = 0, 1, 2
 
 _SAMPLE_LINES = 1500
 _MAX_HITS = 240
+_MAX_FOUND = 4000
+_BEFORE_MARK, _AFTER_MARK = 2048, 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +79,30 @@ class Head:
         return lines[:part] + lines[middle - part // 2 : middle + part // 2] + lines[-part:]
 
     def lines_with(self, marks: Iterable[bytes], limit: int = _MAX_HITS) -> list[bytes]:
-        """The lines of the whole block that hold one of ``marks``: all of them, or ``limit`` spread from start to end."""
-        block, size = self.block, len(self.block)
-        starts: set[int] = set()
+        """The lines of the whole block that hold one of ``marks``: all of them, or ``limit`` spread from start to end.
+
+        Of a very long line only what surrounds the mark.
+        """
+        block = self.block
+        places: dict[int, int] = {}  # start of a line → where its first mark stands
         for mark in marks:
             at = block.find(mark)
-            per_mark: list[int] = []
-            while at >= 0 and len(per_mark) < 20_000:
+            n = 0
+            while at >= 0 and n < _MAX_FOUND:
                 start = block.rfind(b"\n", 0, at) + 1
-                per_mark.append(start)
+                places[start] = min(places.get(start, at), at)
+                n += 1
                 end = block.find(b"\n", at)
                 at = block.find(mark, end) if end >= 0 else -1
-            starts.update(per_mark)
-        chosen = sorted(starts)
+        chosen = sorted(places)
         if len(chosen) > limit:
             chosen = [chosen[i * len(chosen) // limit] for i in range(limit)]
         found = []
         for start in chosen:
             end = block.find(b"\n", start)
-            found.append(block[start : end if end >= 0 else size])
+            end = end if end >= 0 else len(block)
+            at = places[start]
+            found.append(block[max(start, at - _BEFORE_MARK) : min(end, at + _AFTER_MARK)])
         return found
 
 

@@ -150,8 +150,9 @@ class CsvReader(BlockReader):
             if nulls:
                 self.nulls[key] = self.nulls.get(key, 0) + nulls
                 self.first_null = self.first_null or places[0]
-        if blocks and all(block.given is not None for block in blocks.values()):
-            filled = np.logical_or.reduce([block.given for block in blocks.values()])
+        masks = [block.given for block in blocks.values() if block.given is not None]
+        if masks and len(masks) == len(blocks):
+            filled = np.any(masks, axis=0)
             if not filled.all():
                 steps, places = list(compress(steps, filled)), list(compress(places, filled))
                 blocks = {key: block._replace(given=block.given[filled]) for key, block in blocks.items() if block.given is not None}
@@ -162,10 +163,9 @@ class CsvReader(BlockReader):
         if cells is None:
             self._n += n
             return list(range(self._n - n + 1, self._n + 1))
-        try:
+        if all(cell.isdecimal() and len(cell) < 18 for cell in cells):
             return list(map(int, cells))
-        except ValueError:
-            return [NO_STEP if (step := whole(cell)) is None else step for cell in cells]
+        return [NO_STEP if (step := whole(cell)) is None else step for cell in cells]
 
     def finish(self) -> None:
         """A table with one value a row is laid out by step only now."""

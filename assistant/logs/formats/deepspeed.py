@@ -10,10 +10,10 @@ from assistant.logs.shapes.lines import UNIT, VALUE, LineFormat, LinesReader, pa
 from assistant.logs.shapes.rows import Place, Reading, Row
 
 _PPO = re.compile(r"(?:^|\s)[Ee]poch: ?(\d+) ?\| ?[Ss]tep: ?(\d+) ?\| ?(?=[A-Za-z])")
-_FIELD = re.compile(rf"(?:^|\|)\s*(?P<key>[A-Za-z][\w. /]*?)\s?[:=]\s?{VALUE}{UNIT}\s*(?:\([\d.]+%\))?\s*(?=\||$)")
+_FIELD = re.compile(rf"(?:^|\|)\s*(?P<key>[A-Za-z][\w. /]{{0,60}}?)\s?[:=]\s?{VALUE}{UNIT}\s*(?:\([\d.]+%\))?\s*(?=\||$)")
 _REWARD = re.compile(rf"(?:^|\| )(?P<key>(?:[Aa]verage|EMA) reward score): {VALUE}(?=\s|$)")
 _LATENCY = re.compile(r"(?:End-to-End|Generation|Training) +=> ")
-_COMMA = re.compile(rf"(?:^|[,>]|\) )\s*(?P<key>[A-Za-z][\w .\-]*?)(?: \((?:higher|lower) is better\))?\s?[:=]\s?{VALUE}{UNIT}(?=,|\s|$)")
+_COMMA = re.compile(rf"(?:^|[,>]|\) )\s*(?P<key>[A-Za-z][\w .\-]{{0,60}}?)(?: \((?:higher|lower) is better\))?\s?[:=]\s?{VALUE}{UNIT}(?=,|\s|$)")
 _PPL = re.compile(rf"^(?P<key>ppl): {VALUE}(?=,|\s*$)|(?<=, )(?P<key2>loss): (?P<value2>\S+)\s*$")
 _CHOSEN = re.compile(r"^(?:chosen_last_scores|chosen) ?(?:\(higher is better\))? ?: ")
 _EPOCH_LOSS = re.compile(rf"^Epoch \d+/\d+ with (?P<key>loss) {VALUE}\s*$")
@@ -21,6 +21,7 @@ _ENGINE = re.compile(r"(?<![\w.])step=(\d+), skipped=\d+, lr=\[")
 _TIMER = re.compile(r"(?<![\w.])(?:epoch=\d+/)?(?:micro_step=\d+/)?global_step=(\d+), (?=\w+SamplesPerSec=)")
 _OLD_TIMER = re.compile(r"(?<![\w./])\d+/(\d+), (?=(?:\w*SamplesPerSec)=)")
 _EQUALS = re.compile(rf"(?<![\w.])(?P<key>skipped|lr|\w*SamplesPerSec|\w*MemAllocated)=\[?{VALUE}")
+_ENGINE_KEYS = frozenset({"skipped", "lr", "RunningAvgSamplesPerSec", "CurrSamplesPerSec", "SamplesPerSec"})
 _TIMES = re.compile(r"time \(ms\) \| ")
 
 
@@ -29,9 +30,15 @@ def _loose(text: str, end: int) -> list[tuple[int, int]]:
 
 
 class ChatReader(LinesReader):
-    """The lines after ``epoch: 0|step: 3|…`` belong to that step; evaluation lines to the last step of the engine."""
+    """The lines after ``epoch: 0|step: 3|…`` belong to that step (the engines count their own); evaluation lines to the last
+    step of the engine."""
+
+    _ppo = False
 
     def put(self, row: Row) -> None:
+        self._ppo = self._ppo or row.layout.keys[0] == "epoch"
+        if self._ppo and row.layout.keys[0] in _ENGINE_KEYS:
+            row = row._replace(step=None)
         if row.step is None and self.step is None:
             self.append(row, None, False)
             return
@@ -120,7 +127,7 @@ class Chat(Engine):
         if head := _PPO.search(text):
             places = [Place("epoch", head.start(1), head.end(1)), *pairs(_FIELD, text, head.end() - 1)]
             places += pairs(_FIELD, "|" + text[head.end() :])[:0]
-            first = re.compile(rf"(?P<key>[A-Za-z][\w. ]*?): ?{VALUE}(?=\||\s|$)").match(text, head.end())
+            first = re.compile(rf"(?P<key>[A-Za-z][\w. ]{{0,60}}?): ?{VALUE}(?=\||\s|$)").match(text, head.end())
             if first:
                 places.insert(1, Place(first["key"], first.start("value"), first.end("value")))
             return Reading(places, (head.start(2), head.end(2)), loose=_loose(text, head.start())) if len(places) > 2 else None

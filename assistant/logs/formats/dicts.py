@@ -28,7 +28,8 @@ _STRONG = re.compile(
 _WEAK = re.compile(r"learning_rate$|epoch$|accuracy$|entropy$|lr$|step$|num_tokens$")
 _CONFIG = frozenset(
     "output_dir per_device_train_batch_size num_train_epochs _target_ model_name_or_path architectures lr_scheduler_type torch_dtype"
-    " bos_token_id model_type transformers_version prompt completion messages content".split()
+    " bos_token_id model_type transformers_version prompt completion messages content ppo_mini_batch_size train_batch_size nnodes"
+    " n_gpus_per_node save_freq gpu_memory_utilization tensor_model_parallel_size lr_warmup_steps_ratio hf_checkpoint max_new_tokens".split()
 )
 _STEP_KEYS = ("global_step", "step", "train/global_step", "trainer/global_step", "train/step", "rollout/step", "perf/step", "eval/step",
               "_step", "iteration", "training_iteration", "timesteps_total", "current_steps", "iter", "episode")  # fmt: skip
@@ -36,14 +37,23 @@ _LONG_TEXT = 160
 _RLLIB = re.compile(r"(?:.*/)?(?:env_runners|learner_stats|learners|sampler_results)/|timesteps_total$|episodes_this_iter$")
 
 
-def _accept(found: Found, prefixed: bool) -> bool:
+def is_settings(found: Found) -> bool:
+    """Whether a dict is a config, or a sample with long texts."""
     keys = [place.key for place in found.places]
     every = [*keys, *found.texts, *found.skipped_keys]
     if _CONFIG.intersection(key.rpartition("/")[2] for key in every) or any(len(text) > _LONG_TEXT for text in found.texts.values()):
+        return True
+    return "loss" not in keys and 5 * (found.n_words + len(found.texts)) > 2 * len(every)
+
+
+def _accept(found: Found, prefixed: bool) -> bool:
+    if is_settings(found):
         return False
     if prefixed:
         return True
-    strong = sum(1 for key in keys if _STRONG.match(key) or _STRONG.match(key.rpartition("/")[2]))
+    keys = [place.key for place in found.places]
+    every = [*keys, *found.texts, *found.skipped_keys]
+    strong = sum(1 for key in [*keys, *found.skipped_keys] if _STRONG.match(key) or _STRONG.match(key.rpartition("/")[2]))
     weak = sum(1 for key in keys if _WEAK.match(key))
     return bool(strong and (strong + weak > 1 or len(every) == 1 or "loss" in keys) or weak > 1)
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from assistant.logs.formats.base import GENERIC, BlockReader, Fit, Head, Sample
+from assistant.logs.formats.dicts import is_settings
 from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.shapes.dict_places import Found
 from assistant.logs.shapes.dicts import OPEN, Accepts, DictReader
@@ -25,7 +26,7 @@ METRIC_WORD = re.compile(
 _STRONG_WORD = re.compile(
     r"(?<![a-z])(?:loss|losses|rewards?|return|kl|entropy|acc|accuracy|score|ppl|perplexity|mse|margin)(?![a-z])", re.IGNORECASE
 )
-_KEY = r"(?P<key>[A-Za-z][\w/.@\-]*(?: [A-Za-z][\w/@\-]*){0,3}(?:\([\w/.%]+\))?)"
+_KEY = r"(?P<key>[A-Za-z][\w/.@\-]{0,80}(?: [A-Za-z][\w/@\-]{0,40}){0,3}(?:\([\w/.%]+\))?)"
 _PAIR = re.compile(rf"(?<![\w/.\-=:]){_KEY}\s?[=:]\s{{0,4}}\[?{VALUE}{UNIT}(?=[\s,;|\])}}]|$)")
 _STEP_NAME = re.compile(r"(?:global[_ ]?|train[_ ]|training[_ ]|total[_ ])?(?:steps?|timesteps?|iterations?|iters?|its?|updates?|batch|episodes?|epochs?)$", re.IGNORECASE)
 _BARE_STEP = re.compile(
@@ -173,6 +174,8 @@ class Generic(LineFormat):
 
 
 def _accept(found: Found, prefixed: bool) -> bool:
+    if found.nested or is_settings(found):
+        return False
     keys = [place.key for place in found.places]
     words = sum(1 for key in keys if METRIC_WORD.search(key))
     return bool(keys) and words > 0 and (prefixed or 2 * words >= len(keys) + len(found.texts) and len(keys) > 1)

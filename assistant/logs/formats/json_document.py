@@ -50,7 +50,7 @@ class JsonDocumentReader(BlockReader):
             if name in parts.singles:
                 self.config = flat_settings(parts.singles[name][0])
                 break
-        if len(chosen) == 1:
+        if len(chosen) == 1 and named_values(*chosen.values()) is None:
             (records,) = chosen.values()
             writer = RowWriter(self)
             for record, line in records:
@@ -62,7 +62,7 @@ class JsonDocumentReader(BlockReader):
             writer = RowWriter(self)
             writer.add(*single)
             writer.finish()
-            if step_of(single[0]) is None and len(self.table):
+            if self.counted and len(self.table):
                 self.table.steps[0] = NO_STEP
                 self.counted = False
 

@@ -11,9 +11,9 @@ from assistant.logs.shapes.rows import Reading
 
 _ITERATION = re.compile(r"(?<![\w.])iteration\s+(\d+)\s*(?:/\s*(\d+|infinity))?\s*\|")
 _VALIDATION = re.compile(r"(?:validation|test) loss at (?:iteration|the end of training)\s*(\d+)?[^|]*\|")
-_FIELD = re.compile(rf"(?:^|\|)\s*(?P<key>[A-Za-z][^|:]*?)\s*(?::|\s)\s*{VALUE}\s*[A-Za-z%/]*\s*(?=\||$)")
+_FIELD = re.compile(rf"(?:^|\|)\s*(?P<key>[A-Za-z][^|:]{{0,80}}?)\s*(?::|\s)\s*{VALUE}\s*[A-Za-z%/]*\s*(?=\||$)")
 _STEPS = re.compile(r"(?:^|\s)steps: (\d+) loss: ")
-_WORD = re.compile(rf"(?P<key>[A-Za-z][\w/. ]*?(?: \(\w+\))?): {VALUE}(?=\s|$)")
+_WORD = re.compile(rf"(?P<key>[A-Za-z][\w/. ]{{0,60}}?(?: \(\w+\))?): {VALUE}(?=\s|$)")
 _TIMES = re.compile(r"time \(ms\) \|")
 
 

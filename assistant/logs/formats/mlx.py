@@ -10,7 +10,7 @@ from assistant.logs.shapes.lines import VALUE, LineFormat, pairs
 from assistant.logs.shapes.rows import Reading
 
 _HEAD = re.compile(r"(?<![\w.])Iter (\d{1,12}): (?=(?:Train|Val|Test|[A-Z][\w/ ]*) )")
-_PAIR = re.compile(rf"(?:: |, )(?P<key>[A-Z][A-Za-z/ _]*?)\s{VALUE}\s?(?:GB|MB|s|ms|tokens)?(?=,|\s*$)")
+_PAIR = re.compile(rf"(?:: |, )(?P<key>[A-Z][A-Za-z/ _]{{0,40}}?)\s{VALUE}\s?(?:GB|MB|s|ms|tokens)?(?=,|\s*$)")
 
 
 class Mlx(LineFormat):

@@ -12,7 +12,7 @@ from assistant.logs.shapes.scoring import score_parts
 
 _BANNER = re.compile(r"={5,}\s*(?:Epoch \d+/\d+,?\s*)?Step (\d{1,12})/(\d{1,12})\s*={5,}")
 _HEADER = re.compile(r"(?:Training|Validation) Results:\s*$")
-_BULLET = re.compile(rf"^[^\w]*(?:•|â€¢|[-*?])\s+(?P<key>[A-Za-z][^:]*?)\s*:\s+{VALUE}{UNIT}\s*(?:\([\d.]+%\))?\s*$")
+_BULLET = re.compile(rf"^[^\w]*(?:•|â€¢|[-*?])\s+(?P<key>[A-Za-z][^:]{{0,100}}?)\s*:\s+{VALUE}{UNIT}\s*(?:\([\d.]+%\))?\s*$")
 
 
 class BulletReader(BlockRows):

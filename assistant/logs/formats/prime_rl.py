@@ -11,8 +11,8 @@ from assistant.logs.shapes.rows import Place, Reading
 
 _HEAD = re.compile(r"(?<![\w.])(?:Step|step) (\d{1,12}) \|")
 _UNIT = r"\s?(?:%|s|ms|tokens/s|tokens/sample|GiB|GB|it/s)?"
-_FIELD = re.compile(rf"\s*(?P<key>[A-Z][A-Za-z.@/\- ]*?):?\s*{VALUE}{_UNIT}(?:\s*\([^()|]*\))?\s*$")
-_SHARE = re.compile(rf"\s*(?P<key>[A-Z][A-Za-z.@/\- ]*?):?\s*\d+/\d+\s*\({VALUE}%\)\s*$")
+_FIELD = re.compile(rf"\s*(?P<key>[A-Z][A-Za-z.@/\- ]{{0,60}}?):?\s*{VALUE}{_UNIT}(?:\s*\([^()|]*\))?\s*$")
+_SHARE = re.compile(rf"\s*(?P<key>[A-Z][A-Za-z.@/\- ]{{0,60}}?):?\s*\d+/\d+\s*\({VALUE}%\)\s*$")
 _BARE_TIME = re.compile(rf"\s*{VALUE}s\s*$")
 _ENV = re.compile(r"^\s*[╰├└]─\s*([\w.\-/]+)\s*\|")
 

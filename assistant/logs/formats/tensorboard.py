@@ -15,7 +15,7 @@ from assistant.logs.files.finished import finish
 from assistant.logs.files.points import Points
 from assistant.logs.files.rows import flat_settings
 from assistant.logs.files.source import Pieces
-from assistant.logs.files.wire import BYTES, FIXED32, Damaged, fields, masked_crc32c, message, single, text
+from assistant.logs.files.wire import BYTES, FIXED32, Damaged, fields, masked_crc32c, message, signed, single, text
 from assistant.run import Note, Run
 
 _LENGTH = Struct("<Q").unpack_from
@@ -92,6 +92,7 @@ class EventReader:
                 known = tags.get(data[at : stop - 4])
                 if known is not None:
                     metrics.append(known)
+                    step &= 0xFFFFFFFFFFFFFFFF
                     steps.append(step if step < 1 << 63 else step - (1 << 64))
                     places.append(record)
                     values.append(_FLOAT(data, stop - 4)[0])
@@ -107,8 +108,7 @@ class EventReader:
             summary = known.get(5)
             if not isinstance(summary, bytes):
                 return
-            step = known.get(2, 0)
-            step = step if isinstance(step, int) and step < 1 << 63 else 0
+            step = signed(known.get(2))
             for number, kind, value in fields(summary):
                 if number == 1 and kind == BYTES and isinstance(value, bytes):
                     self._value(value, step, record, prefix, event, summary)
@@ -123,7 +123,7 @@ class EventReader:
         name = prefix + tag
         number, kind, last = parts[-1]
         at_end = (number, kind) == (2, FIXED32) or (number == 8 and isinstance(last, bytes) and _ends_with_float(last))
-        if at_end and event.endswith(summary) and summary.endswith(value) and step:  # what stands before tells the tag from now on
+        if at_end and event.endswith(summary) and summary.endswith(value) and step > 0:  # what stands before tells the tag from now on
             self._tags[event[10 + _varint_size(step) : -4]] = self.points.metric(name)
         for number, kind, part in parts:
             if (number, kind) == (2, FIXED32) and isinstance(part, bytes):

@@ -10,7 +10,7 @@ from assistant.logs.shapes.lines import VALUE, LineFormat, LinesReader, pairs
 from assistant.logs.shapes.rows import Reading, Row
 
 _STEP = re.compile(r"(?<![\w.])Step (\d{1,15}) \| (?=[A-Za-z_][\w/.\-]*:)")
-_PAIR = re.compile(rf"(?:(?<=\s)|(?<=\|))(?P<key>[A-Za-z_][\w/.\-]*):{VALUE}(?=\s|$)")
+_PAIR = re.compile(rf"(?:(?<=\s)|(?<=\|))(?P<key>[A-Za-z_][\w/.\-]{{0,80}}):{VALUE}(?=\s|$)")
 _BAR = re.compile(rf"(?:^|\s)(\d+)\|(\d+)\|(?P<key>Loss): {VALUE}(?=:)")
 
 

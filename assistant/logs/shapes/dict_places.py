@@ -20,7 +20,8 @@ MAX_DEPTH = 12
 
 
 class Found:
-    """What a dict holds: ``places`` (keys of inner dicts joined by ``/``), its other texts, a ``step`` given as ``5/100``."""
+    """What a dict holds: ``places`` (keys of inner dicts joined by ``/``; ``n_words`` of them None, True or False), its other
+    texts, a ``ratio`` such as ``5/100`` that tells the step."""
 
     def __init__(self) -> None:
         self.places: list[Place] = []
@@ -31,6 +32,8 @@ class Found:
         self.closed = False
         self.cut = False
         self.skipped_keys: list[str] = []
+        self.n_words = 0
+        self.nested = False
 
 
 def find_places(text: str) -> Found:
@@ -65,6 +68,7 @@ def find_places(text: str) -> Found:
             if len(path) >= MAX_DEPTH:
                 break
             path.append(name)
+            found.nested = True
             depth += 1
             at += 1
             continue
@@ -97,6 +101,7 @@ def _value(text: str, at: int, key: str, found: Found) -> int:
         end = _past(text, at) if wrapper or bracketed else number.end()
         if end < 0 or (end >= len(text) and not (wrapper or bracketed)):
             return -1  # the number may go on
+        found.n_words += number[0][0] in "NTFtf" and number[0] != "NaN"
         alone = not bracketed or re.match(r"\s*\]", text[number.end() : number.end() + 4])
         if alone:
             found.places.append(Place(key, number.start(), number.end(), wrapper is not None))

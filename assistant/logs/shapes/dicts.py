@@ -10,7 +10,7 @@ from assistant.logs.formats.base import BlockReader
 from assistant.logs.prefix import split_process, strip_colours
 from assistant.logs.shapes.dict_places import Found, find_places
 from assistant.logs.shapes.numbering import BarSteps
-from assistant.logs.shapes.rows import Place, Reading, Row, RowReader
+from assistant.logs.shapes.rows import Place, Reading, Row, RowReader, come_again
 from assistant.run import NO_STEP
 
 _QUOTE = rb"(?:['\"]|\xe2\x80[\x98-\x9f]|&quot;|&#39;)"
@@ -29,7 +29,11 @@ _ENTITIES = ((b"&quot;", b'"'), (b"&#39;", b"'"), (b"&#x27;", b"'"), (b"\xc2\xa0
 _SMART = re.compile(rb"\xe2\x80[\x98-\x9f]")
 _MAX_LINES = 3000
 _MAX_BYTES = 1 << 19
-_BACK, _AHEAD = 4096, 2048
+_MAX_DICT_LINE = 1 << 16
+_MAX_TRIES = 500
+"""So many dicts are looked at in one line; one that is none counts for more."""
+
+_FAR = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +62,50 @@ class DictReader(BlockReader):
         self._first = True
         self._process_of: dict[int, str] = {}
         self._merged: set[int] = set()
+        self._last_keys: set[str] = set()
+        self._last_step: int | None = None
 
     def feed(self, block: bytes, final: bool) -> int:
         size = len(block)
         done = 0  # what was taken
         counted = 0  # up to where lines were counted
+        end = tries = 0  # of the line
+        quick = -1  # where the next name of a metric stands
         if self._first:
             self._first = False
             done = counted = self._torn_start(block, final)
         while (opening := OPEN.search(block, done)) is not None:
             at = opening.start()
-            line_start = block.rfind(b"\n", 0, at) + 1
-            before = block[max(line_start - 240, done, 0) : at]
-            named = _STEP_BEFORE.search(_plain_tail(before))
-            end = block.find(b"\n", at)
-            end = size if end < 0 else end
-            if not (named or self.accepts.quick.search(block, at, min(size, at + _MAX_BYTES if end - at < 80 else end))):
-                done = max(end if end - at < 4096 else at + 1, at + 1) if not _another(block, at + 1, end) else at + 1
+            if at >= end:
+                line_start = block.rfind(b"\n", 0, at) + 1
+                end = block.find(b"\n", at)
+                end = size if end < 0 else end
+                tries = 0
+            tries += 1
+            if tries > _MAX_TRIES:
+                done = end
+                continue
+            if quick < at:
+                hit = self.accepts.quick.search(block, at)
+                quick = hit.start() if hit else size
+            named = _STEP_BEFORE.search(_plain_tail(block[max(line_start - 80, done, at - 200, 0) : at]))
+            if not named and quick >= (end if end - at > 80 else min(size, at + _FAR)):
+                done = at + 1
                 continue
             pieces, stop, closed = self._gather(block, at, end, line_start)
             if not closed and not final and stop >= size - 1 and size - at < _MAX_BYTES:
-                self.line += block.count(b"\n", counted, line_start)
-                return line_start
+                keep = max(block.rfind(b"\n", 0, max(line_start - 1, 0)) + 1, done, counted)  # the line before may hold the step
+                self.line += block.count(b"\n", counted, keep)
+                return keep
             self.line += block.count(b"\n", counted, at)
             counted = at
             step = int(named[2]) if named else None
-            process = split_process(strip_colours(block[line_start:at]))[0]
-            taken = self._take(pieces, step, process, block, at, stop, done, final and stop >= size)
-            done = stop if taken else max(at + 1, min(stop, end))
+            process = split_process(strip_colours(block[max(line_start, at - 400) : at]))[0]
+            if self._take(pieces, step, process, block, at, stop, done, final and stop >= size):
+                done = stop
+            else:
+                done = stop if closed else at + 1
+                tries += _MAX_TRIES // 25
         self.line += block.count(b"\n", counted)
         return size
 
@@ -109,12 +129,16 @@ class DictReader(BlockReader):
     def _gather(self, block: bytes, at: int, end: int, line_start: int) -> tuple[list[tuple[int, bytes]], int, bool]:
         """The dict that opens at ``at`` as (lines further down, text) pieces; where it stops; whether it closed."""
         size = len(block)
-        depth, stop = _depth(block, at, end, 0)
-        if depth <= 0:
+        limit = min(end, at + _MAX_DICT_LINE)
+        close = block.find(b"}", at, limit) + 1
+        if close and block.find(b"{", at + 1, close) < 0 and not block.count(b"'", at, close) % 2:  # a flat dict on one line
+            return [(0, block[at:close])], close, True
+        depth, stop = _depth(block, at, limit, 0)
+        if depth <= 0 or limit < end:
             return [(0, block[at:stop])], stop, True
         first = block[at:end]
         pieces = [(0, first)]
-        process = split_process(strip_colours(block[line_start:at]))[0]
+        process = split_process(strip_colours(block[max(line_start, at - 400) : at]))[0]
         lines = 0
         while end + 1 < size and lines < _MAX_LINES:
             start = end + 1
@@ -151,24 +175,23 @@ class DictReader(BlockReader):
 
     def _many_lines(self, pieces: list[tuple[int, bytes]], step: int | None) -> bool:
         texts = [_plain(text.strip(b"\r")).decode("utf-8", "replace") for _, text in pieces]
-        ends: list[int] = []
-        for text in texts:
-            ends.append((ends[-1] if ends else 0) + len(text))
         whole = "".join(texts)
         reading = self._find(whole)
         if reading is None:
             return False
-        by_line: dict[int, list[Place]] = {}
-        for place in reading.places:
-            piece = next(i for i, end in enumerate(ends) if place.start < end)
-            by_line.setdefault(pieces[piece][0], []).append(place)
         row = self.rows.row(whole, reading)
         number = step if step is not None else row.step
+        places = sorted(reading.places, key=lambda place: place.start)
         joined = False
-        for offset, places in by_line.items():
-            part = self.rows.row(whole, Reading(places))
-            self._put(part, number, self.line + offset, joined)
-            joined = True
+        at = end = 0
+        for (offset, _), text in zip(pieces, texts, strict=True):
+            end += len(text)
+            first = at
+            while at < len(places) and places[at].start < end:
+                at += 1
+            if at > first:
+                self._put(self.rows.row(whole, Reading(places[first:at])), number, self.line + offset, joined)
+                joined = True
         if reading.cut:
             self.cut_lines.append(self.line + pieces[-1][0])
         return joined
@@ -188,11 +211,27 @@ class DictReader(BlockReader):
 
     def _put(self, row: Row, step: int | None, line: int, joined: bool) -> None:
         summary = not joined and step is None and len(self.table) > 0 and self.accepts.is_summary(row.layout.keys)
+        again = False
+        if summary:
+            row = self._without_repeats(row)
+        else:
+            again = not joined and step is not None and step == self._last_step and come_again(row.layout.keys, self._last_keys)
+            fresh = joined or (step is not None and step == self._last_step and not again)
+            self._last_keys = self._last_keys.union(row.layout.keys) if fresh else set(row.layout.keys)
+            self._last_step = step
         if step is None and not joined and not summary:
             self.bars.expect(len(self.table))
-        self.table.add(NO_STEP if step is None else step, line, row.layout, row.values, row.styles, row.texts, joined or summary)
+        number = NO_STEP if step is None else step
+        self.table.add(number, line, row.layout, row.values, row.styles, row.texts, joined or summary, again)
         if joined or summary:
             self._merged.add(len(self.table) - 1)
+
+    def _without_repeats(self, row: Row) -> Row:
+        """What the summary at the end adds to the last record: the means of a last, unfinished window are left out."""
+        kept = [i for i, key in enumerate(row.layout.keys) if key not in self._last_keys]
+        layout = self.table.layout(tuple(row.layout.keys[i] for i in kept))
+        texts = {new: row.texts[old] for new, old in enumerate(kept) if old in row.texts}
+        return row._replace(layout=layout, values=[row.values[i] for i in kept], styles=bytes(row.styles[i] for i in kept), texts=texts)
 
     def _find(self, text: str) -> Reading | None:
         found = find_places(text)

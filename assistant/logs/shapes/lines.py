@@ -10,13 +10,16 @@ from assistant.logs.formats.base import SPECIFIC, BlockReader, Fit, Head, Sample
 from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.prefix import strip_colours, strip_end
 from assistant.logs.shapes.printed import NUMBER, WITH_COMMAS
-from assistant.logs.shapes.rows import Place, Reading, Row, RowReader
+from assistant.logs.shapes.rows import Place, Reading, Row, RowReader, come_again
 from assistant.logs.shapes.scoring import score_lines
 from assistant.run import NO_STEP
 
 VALUE = rf"(?P<value>{WITH_COMMAS}|{NUMBER})"
 UNIT = r"(?:\s?(?:%|ms|s|GB|GiB|MB|MiB|KB|B|K|M|TFLOPS?|tokens/s(?:ec)?|tok/s|tokens/sample|it/s|s/it|/s)(?![A-Za-z]))?"
-_MAX_LINE = 1 << 16
+_LOOKS_LIKE_METRICS = re.compile(rb"(?:(?<![\w./])[A-Za-z][\w/.\- ]{0,40}[:=]\s{0,3}-?(?:\d+\.\d|nan)[^\n]{0,40}){3}")
+_MAX_LINE = 8192
+"""Longer lines hold other things (and the patterns are not made for them)."""
+
 
 
 class LinesReader(BlockReader):
@@ -41,6 +44,8 @@ class LinesReader(BlockReader):
         self.follows = follows
         self.step: int | None = None
         self.joined: set[int] = set()
+        self._record_step: int | None = None
+        self._record_keys: set[str] = set()
         self.busy = False
         """Every line is looked at, not only those with a mark (the inside of a block)."""
 
@@ -68,6 +73,8 @@ class LinesReader(BlockReader):
 
     def take(self, raw: bytes, last: bool) -> None:
         """One line; what a carriage return overwrites counts as lines of their own. ``last``: the log ends with it."""
+        if len(raw) > _MAX_LINE and b"\r" not in raw:
+            return
         if b"\x1b" in raw or b"[0m" in raw:
             raw = strip_colours(raw)
         if b"\xc2\xa0" in raw:
@@ -78,16 +85,15 @@ class LinesReader(BlockReader):
             self.piece(raw, last)
             return
         for piece in raw.split(b"\r"):
-            if self.busy or self.marks.search(piece):
+            if len(piece) <= _MAX_LINE and (self.busy or self.marks.search(piece)):
                 self.piece(piece, last)
 
     def piece(self, raw: bytes, last: bool) -> None:
-        if len(raw) > _MAX_LINE:
-            self.skip(self.line, raw)
-            return
         row = self.rows.read(strip_end(raw) if raw[-1:] in b" \t]m" else raw)
         if row is not None:
             self.put(row)
+        elif _LOOKS_LIKE_METRICS.search(raw):
+            self.skip(self.line, raw)
 
     def put(self, row: Row) -> None:
         if row.cut:
@@ -103,10 +109,16 @@ class LinesReader(BlockReader):
         self.append(row, step, joined)
 
     def append(self, row: Row, step: int | None, joined: bool, line: int | None = None) -> None:
+        keys = row.layout.keys
+        again = False
         if joined:
             self.joined.add(len(self.table))
+        elif step is not None and step == self._record_step:
+            again = come_again(keys, self._record_keys)
+        self._record_keys = set(keys) if again or (not joined and step != self._record_step) else self._record_keys.union(keys)
+        self._record_step = step
         number = NO_STEP if step is None else step
-        self.table.add(number, self.line if line is None else line, row.layout, row.values, row.styles, row.texts, joined)
+        self.table.add(number, self.line if line is None else line, row.layout, row.values, row.styles, row.texts, joined, again)
 
     def finish(self) -> None:
         steps = self.table.steps

@@ -7,7 +7,7 @@ line with the same words; the next such line costs one match and one conversion 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from assistant.logs.columns import Layout, Table
@@ -203,5 +203,6 @@ def _printer(style: int) -> Callable[[float], str]:
     return repr
 
 
-def add(table: Table, row: Row, step: int, line: int, same_record: bool = False) -> None:
-    table.add(step, line, row.layout, row.values, row.styles, row.texts, same_record)
+def come_again(keys: Sequence[str], known: Collection[str]) -> bool:
+    """Whether a line repeats most of the names of the record before it: then it is another record, though of the same step."""
+    return 2 * sum(1 for key in keys if key in known) > min(len(keys), len(known))

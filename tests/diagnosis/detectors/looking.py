@@ -10,6 +10,7 @@ import numpy as np
 from assistant.diagnosis import Finding, diagnose, registered
 from assistant.diagnosis.render import causes, finding_json, fixes, rules_out, summary
 from assistant.run import Run
+from tests.diagnosis.directions import backwards
 
 
 def detector_of(finding_id: str) -> str:
@@ -26,6 +27,7 @@ def look(finding_id: str, run: Run) -> Finding | None:
             assert "{" not in summary(finding, language)
             assert all([*causes(finding, language), *rules_out(finding, language)])
             assert all(fix["why"] and fix["check"] for fix in fixes(finding, run, language))
+        assert not backwards(finding, run)
         assert summary(finding, "en") != summary(finding, "zh")
         assert finding_json(finding, run)["severity"]
         for point in finding.evidence:

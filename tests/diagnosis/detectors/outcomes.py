@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assistant.diagnosis import Finding, diagnose, render
 from assistant.run import Run
+from tests.diagnosis.directions import backwards
 
 
 def findings(run: Run, *detectors: str) -> dict[str, Finding]:
@@ -22,6 +23,7 @@ def _check(finding: Finding, run: Run) -> None:
         assert render.causes(finding, language)
         assert all(render.rules_out(finding, language))
         assert all(fix["why"] and fix["check"] for fix in render.fixes(finding, run, language))
+    assert not backwards(finding, run)
     for point in finding.evidence:
         series = run.series(point.metric)
         assert series is not None

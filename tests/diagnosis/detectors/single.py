@@ -5,6 +5,7 @@ from __future__ import annotations
 from assistant.diagnosis import Finding, diagnose, render
 from assistant.messages import Language
 from assistant.run import Run
+from tests.diagnosis.directions import backwards
 
 LANGUAGES: tuple[Language, Language] = ("en", "zh")
 
@@ -20,6 +21,7 @@ def look(run: Run, name: str) -> Finding | None:
             assert render.title(finding, language)
             assert all([*render.causes(finding, language), *render.rules_out(finding, language)])
             assert all(fix["why"] and fix["check"] for fix in render.fixes(finding, run, language))
+        assert not backwards(finding, run)
         assert render.finding_json(finding, run)["severity"]
         assert finding.evidence or finding.variant == "greedy"
         for point in finding.evidence:

@@ -134,7 +134,7 @@ def test_another_framework_gets_no_verl_keys() -> None:
             "numbers",
         ),
         (
-            "ValueError: Multimodal prompt produced 3001 tokens, exceeding rollout.prompt_length=2048. Truncating multimodal token sequences",
+            "ValueError: Multimodal prompt produced 3001 tokens, exceeding rollout.prompt_length=2048. Truncating multimodal token",
             "crash-prompt-too-long",
             "numbers",
         ),

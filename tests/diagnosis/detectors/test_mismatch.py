@@ -101,7 +101,7 @@ def test_rejection() -> None:
 
 @pytest.mark.parametrize(("era", "mode"), [("0.6", "token"), ("0.7", "token_k1"), ("0.9", "token_k1"), ("unknown", "token_k1")])
 def test_what_to_set_for_rejection_depends_on_the_version(era: str, mode: str) -> None:
-    needs = unknown(run_of({"critic/score/mean": [0.5]}, era=era), "rejection-too-strong")
+    (needs,) = unknown(run_of({"critic/score/mean": [0.5]}, era=era), "rejection-too-strong")
     assert needs.split()[0] == f"algorithm.rollout_correction.rollout_rs={mode}"
 
 

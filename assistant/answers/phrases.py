@@ -1,0 +1,59 @@
+"""Words around a numeral that say what kind of number it is; English and Chinese. Nothing here is shown."""
+
+from __future__ import annotations
+
+import re
+
+GENERAL = re.compile(
+    r"\b(?:usual\w*|typical\w*|normal\w*|health\w*|rule of thumb|generally|in general|commonly|often|ranges?|band|between|"
+    r"below|above|under|over|threshold|limits?|less than|more than|at least|at most|"
+    r"no more than|exceed\w*|default\w*|should|would|could|set|try|start\w* (?:at|from|with)|e\.g|for example|such as|raise|"
+    r"lower|increase|reduce|decrease|clip\w*|cap(?:s|ped)?|max\w*|target|aim|recommend\w*|"
+    r"suggest\w*|propos\w*|change|within|until|if|when|than|rounds?|decimals|prints?|version|verl|means?|formula|defined|ln|log)\b|[<>≥≤→=]"
+    r"|通常|一般|正常|健康|经验|常见|范围|区间|阈值|低于|高于|以下|以上|以内|小于|大于|不超过|超过|至少|至多|最多|默认|应|"
+    r"建议|设|调|改|试|可以|例如|比如|如果|若|当|上限|下限|推荐|提高到|降低到|之间|小数|打印|版本|意味|表示|定义|公式",
+    re.IGNORECASE,
+)
+CLAIM = re.compile(
+    r"(?:\b(?:is|was|are|were|at|to|of|reached|reaches|hit|now|ends?|ended|stands?|stood|equals?|only|just|from|value)|"
+    r"[:=：（(]|为|是|到|至|达|仅|只有|值|从|在|约)\s*(?:about |around |约|only |now |just )?[`*~≈]*$",
+    re.IGNORECASE,
+)
+DIFFERENCE = re.compile(
+    r"(?:\b(?:by|(?:drop|fall|rise|increase|decrease|decline|gain|loss|gap|difference|change|reduction|growth) of)|变化了?|"
+    r"(?:下降|上升|减少|增加|上涨|提高|降低|升高|跌|涨|降|升|掉|多|少|高|低)了|相差|差了?)\s*(?:about |around |roughly |"
+    r"约)?[`*~≈]*$",
+    re.IGNORECASE,
+)
+PROSE_COUNT = re.compile(
+    r"^[\s`*]*(?:(?:main |likely |possible |other |more |simple |concrete |key )*(?:things?|options?|reasons?|causes?|"
+    r"points?|ways?|ideas?|candidates?|parts?|checks? to|changes?|actions?|suggestions?|questions?|signs?|hypothes[ei]s|"
+    r"explanations?|settings?|knobs?)\b|(?:个|种|点|条|项|件|方面)(?:主要|可能|常见|最)?(?:的)?(?:原因|方法|建议|办法|选择|"
+    r"可能|措施|方面|步骤|解释|事|设置|改动|因素|思路|方向|信号|点|，|：|:|。)|方面)",
+    re.IGNORECASE,
+)
+COUNTED = re.compile(
+    r"^[\s`*]*(?:more |further |other |consecutive |training |logged |printed |of the |of these )*(?:(?!(?:for|and|the|than|with|from|but|while|per|now|then|which|that|when|until|after|before|over|into|are|was|has)\b)"
+    r"[a-z]{3,}|步|个|次|项|"
+    r"条|行|轮|组|种|张|卡)",
+    re.IGNORECASE,
+)
+STEPS_LONG = re.compile(
+    r"^[\s`*]*(?:more |further |consecutive |training |logged |printed |to )*(?:steps?\b|iterations?\b|步)", re.IGNORECASE
+)
+OUT_OF = re.compile(
+    r"(?:^[\s`*]*(?:/|of|out of)\s*(?:the\s*)?[`*]*\d)|(?:\d[\s`*]*(?:/|of|out of|步中有?|个中有?|中有?|中的?)\s*(?:the\s*)?[`*]*$)",
+    re.IGNORECASE,
+)
+ROLE = re.compile(
+    r"(?P<high>\b(?:highest|maximum|peak(?:s|ed)?|largest)\b|最高|最大值?|峰值)|(?P<low>\b(?:lowest|minimum|smallest)\b|最低|最小值?)|"
+    r"(?P<first>\b(?:start(?:s|ed)? at|begins at|began at|first value|initial(?:ly)?)\b|初始|起始|一开始|开始时)|"
+    r"(?P<last>\b(?:end(?:s|ed)? (?:up )?at|final(?:ly)?(?: value)?|last value|finish(?:es|ed) at)\b|最后一?个?值?|最终|末尾)",
+    re.IGNORECASE,
+)
+CHECKS = re.compile(r"^\s?(?:related )?checks?\b|^\s?项(?:相关)?检查", re.IGNORECASE)
+AROUND_ZERO = re.compile(
+    r"(?:\b(?:around|near|close to|centr?ed (?:on|at|around)|above|below|than|divided by|from)|以|除以|接近|趋近于?|围绕|"
+    r"大于|小于|高于|低于)\s*[`*]*$",
+    re.IGNORECASE,
+)
