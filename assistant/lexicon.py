@@ -15,86 +15,16 @@ from functools import cache
 from typing import Any
 
 from assistant.cards import STRUCTURED, cards, in_folder
-from assistant.diagnosis.naming import tables
+from assistant.diagnosis.naming import family, tables
 from assistant.run import Run
-from assistant.spoken_names import PLAIN_NAMES, SETTING_ALIASES
+from assistant.spoken_names import GENERIC, PLAIN_NAMES, SETTING_ALIASES
 
 MAX_QUESTION = 4000
 """Characters of a question that are read; a longer one is a pasted log or an attack."""
 
 _TOKEN = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
-_GENERIC = frozenset(
-    [
-        "actor",
-        "critic",
-        "loss",
-        "step",
-        "adv",
-        "ref",
-        "reward",
-        "values",
-        "value",
-        "mean",
-        "max",
-        "min",
-        "std",
-        "training",
-        "train",
-        "timing",
-        "perf",
-        "batch",
-        "rollout",
-        "val",
-        "mode",
-        "n",
-        "name",
-        "count",
-        "enable",
-        "type",
-        "path",
-        "model",
-        "data",
-        "testing",
-        "epoch",
-        "all",
-        "total",
-        "valid",
-        "returns",
-        "kl",
-        "gen",
-        "states",
-        "response",
-        "prompt",
-        "time",
-        "lr",
-        "seed",
-        "logger",
-        "size",
-        "key",
-        "avg",
-        "high",
-        "low",
-        "lower",
-        "upper",
-        "median",
-        "region",
-        "policy",
-        "sec",
-        "save",
-        "eval",
-        "generate",
-        "broadcast",
-        "chosen",
-        "rejected",
-        "metric",
-        "contents",
-        "backend",
-        "dtype",
-        "infer",
-    ]
-)
 _STATISTICS = frozenset({"mean", "max", "min", "std"})
-_ELSEWHERE = -0.9
+_ELSEWHERE = -1.1
 """What a name loses that only other frameworks print; one that is a plain word (``loss``) loses it twice."""
 _ALONE = frozenset({"lr", "gen", "kl", "adv"})
 
@@ -107,6 +37,8 @@ class Target:
     id: str
     weight: float
     key: str = ""
+    foreign: bool = False
+    """Whether only other frameworks than the run's print this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +159,7 @@ def of_run(run: Run) -> Lexicon:
         if tokens and tokens not in known:
             lexicon.add_tokens(tokens, Target("key", key, 3.0, key))
             parts = key.split("/")
-            if len(parts) > 1 and len(parts[-1]) > 3 and parts[-1] not in _GENERIC:
+            if len(parts) > 1 and len(parts[-1]) > 3 and parts[-1] not in GENERIC:
                 lexicon.add(parts[-1], Target("key", key, 1.0, key))
     for key in run.config:
         _add_setting(lexicon, key)
@@ -330,38 +262,41 @@ def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: flo
     plain = re.sub(r"\(.*", "", key)
     parts = plain.split("/")
     less = _FAMILY_WEIGHT.get(parts[0], 0.0) + elsewhere
-    word = elsewhere and plain.isalpha()
-    lexicon.add(key, Target("metric", target, 4.0 + elsewhere + bool(word) * elsewhere, key))
-    lexicon.add(plain, Target("metric", target, 4.0 + elsewhere + bool(word) * elsewhere, key))
+    foreign = elsewhere < 0
+    whole = Target("metric", target, 4.0 + elsewhere * (2 if plain.isalpha() else 1), key, foreign)
+    lexicon.add(key, whole)
+    lexicon.add(plain, whole)
     for drop in range(1, len(parts)):
         rest = parts[drop:]
-        if len(rest) == 1 and rest[0] in _GENERIC and rest[0] not in _ALONE:
+        if len(rest) == 1 and rest[0] in GENERIC and rest[0] not in _ALONE:
             continue
-        lexicon.add("/".join(rest), Target("metric", target, less + (2.0 if len(rest) > 1 or "_" in rest[0] else 1.0), key))
+        lexicon.add("/".join(rest), Target("metric", target, less + (2.0 if len(rest) > 1 or "_" in rest[0] else 1.0), key, foreign))
     statistic = parts[-1] if len(parts) > 1 and parts[-1] in _STATISTICS else ""
     if statistic:
         body = parts[:-1]
         weight = 2.0 + less - index * 0.1
         if statistic == "mean" or index == 0:
-            lexicon.add("/".join(body), Target("metric", target, weight, key))
-            if len(body) > 1 and body[-1] not in _GENERIC:
-                lexicon.add(body[-1], Target("metric", target, weight - 0.5, key))
-        lexicon.add(f"{statistic} {body[-1]}", Target("metric", target, 1.8, key))
-        lexicon.add(f"{body[-1]} {statistic}", Target("metric", target, 1.8, key))
+            lexicon.add("/".join(body), Target("metric", target, weight, key, foreign))
+            if len(body) > 1 and body[-1] not in GENERIC:
+                lexicon.add(body[-1], Target("metric", target, weight - 0.5, key, foreign))
+        lexicon.add(f"{statistic} {body[-1]}", Target("metric", target, 1.8 + elsewhere, key, foreign))
+        lexicon.add(f"{body[-1]} {statistic}", Target("metric", target, 1.8 + elsewhere, key, foreign))
     if parts[0] == "timing_s" and len(parts) == 2:
         for text in (f"timing {parts[1]}", f"{parts[1]} time", f"time of {parts[1]}"):
-            lexicon.add(text, Target("metric", target, 1.5, key))
+            lexicon.add(text, Target("metric", target, 1.5 + elsewhere, key, foreign))
     if "_mean" in parts[-1]:
-        lexicon.add(parts[-1].replace("_mean", ""), Target("metric", target, 1.4, key))
+        lexicon.add(parts[-1].replace("_mean", ""), Target("metric", target, 1.4 + elsewhere, key, foreign))
 
 
 def _add_setting(lexicon: Lexicon, key: str) -> None:
+    """A setting and its endings. Every key of verl has a dot: in a run of verl a bare word (``learning_rate``) is another trainer's."""
     parts = key.split(".")
     tokens = [tuple(token for token, *_ in tokenize(part)) for part in parts]
-    lexicon.add_tokens(tuple(token for part in tokens for token in part), Target("setting", key, 4.0))
+    foreign = len(parts) == 1 and not key.isupper() and lexicon.framework and family(lexicon.framework) == "verl"
+    lexicon.add_tokens(tuple(token for part in tokens for token in part), Target("setting", key, 1.1 if foreign else 4.0))
     for drop in range(1, len(parts)):
         rest = parts[drop:]
-        if len(rest) == 1 and (rest[0] in _GENERIC or len(rest[0]) < 4):
+        if len(rest) == 1 and (rest[0] in GENERIC or len(rest[0]) < 4):
             continue
         lexicon.add_tokens(tuple(token for part in tokens[drop:] for token in part), Target("setting", key, 1.6 if len(rest) > 1 else 1.2))
 
@@ -371,10 +306,10 @@ def _plain_forms(lexicon: Lexicon) -> None:
     for tokens, targets in list(lexicon.names.items()):
         for target in targets:
             if 2 <= len(tokens) <= 4 and all(token.isascii() for token in tokens):
-                lexicon.add_tokens(("".join(tokens),), Target(target.kind, target.id, target.weight - 0.3, target.key))
+                lexicon.add_tokens(("".join(tokens),), Target(target.kind, target.id, target.weight - 0.3, target.key, target.foreign))
             single = tuple(singular(token) for token in tokens)
             if single != tokens:
-                lexicon.add_tokens(single, Target(target.kind, target.id, target.weight - 0.3, target.key))
+                lexicon.add_tokens(single, Target(target.kind, target.id, target.weight - 0.3, target.key, target.foreign))
 
 
 @cache

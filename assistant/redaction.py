@@ -19,7 +19,7 @@ _SECRET_NAME = (
     r"private[_-]?key|wandb[_-]?api[_-]?key|credentials?)"
 )
 _NOT_A_SECRET = re.compile(
-    r"(?:none|null|true|false|\d+(?:\.\d+)?|\$\{[^}]*\}|\$\w+|\*+|<[^>]*>|\.\.\.|x{3,}|your[_-].*|eos|pad|bos|unk|auto|"
+    r"(?:none|null|true|false|\d+(?:\.\d+)?|\$\{[^}]*\}?|\$\w+|\*+|<[^>]*>|\.\.\.|x{3,}|your[_-].*|eos|pad|bos|unk|auto|"
     r"default|str|int|self|token)",
     re.IGNORECASE,
 )
@@ -52,9 +52,12 @@ class _Rule:
 
 
 def _not_an_address(m: re.Match[str]) -> bool:
-    if re.search(
-        r"(?:version|==|>=|<=|~=|driver|cuda|cudnn|nccl|release|v)[\s:=]*$", m.string[max(0, m.start() - 10) : m.start()], re.IGNORECASE
-    ):
+    """A version of four parts, or this machine itself."""
+    lead = m.string[max(0, m.start() - 12) : m.start()]
+    if re.search(r"(?:version|==|>=|<=|~=|driver|cuda|cudnn|nccl|release|v)[\s:=]*$", lead, re.IGNORECASE):
+        return True
+    named = re.search(r"(?:ip|addr\w*|host\w*|server|from|to|at|//)[\s:='\"]*$", lead, re.IGNORECASE)
+    if int(m[0].split(".")[0]) <= 9 and not named and m.string[m.end() : m.end() + 1] != ":":
         return True
     try:
         address = ipaddress.ip_address(m[0])

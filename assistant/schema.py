@@ -202,9 +202,21 @@ class ConfigCard(_Sourced):
         return self
 
 
+class Setting(_Model):
+    """A setting of another framework that does what one of verl's does; null for ``key`` where there is none. ``to`` replaces the
+    value that a finding proposes, where the two do not take the same values."""
+
+    key: str | None
+    default: Any = None
+    to: Any = None
+
+
 class FrameworkCard(_Sourced):
+    """``settings`` maps verl's settings, in which the cards give their advice, to this framework's own."""
+
     aliases: Aliases
     short: Exact
+    settings: dict[str, str | Setting | None] = {}
 
 
 class Threshold(_Model):
@@ -217,8 +229,20 @@ class Cause(Text):
     id: str
 
 
+class FixElsewhere(_Model):
+    """What is different about a fix in another framework."""
+
+    key: str | None = None
+    default: Any = None
+    to: Any = None
+    why: Text | None = None
+    check: Text | None = None
+
+
 class Fix(_Model):
-    """``key`` is absent for a step that is no setting; per-version values are mappings of version conditions, with null where
+    """``only`` and ``frameworks`` (null: not there) say where a fix applies and how it differs; see `assistant.diagnosis.translate`.
+
+    ``key`` is absent for a step that is no setting; per-version values are mappings of version conditions, with null where
     that version has no such setting.
 
     ``moves`` is the direction of the change (``set``: the value itself is the aim). Where a run already has ``to``, ``factor`` or
@@ -234,6 +258,8 @@ class Fix(_Model):
     add: Number | None = None
     limit: Number | None = None
     unlimited: list[Number | None] = []
+    only: list[str] | None = None
+    frameworks: dict[str, FixElsewhere | None] = {}
     why: Text
     check: Text | None = None
 

@@ -94,9 +94,9 @@ SYMPTOMS: Mapping[str, re.Pattern[str]] = {
     "no-critic-by-design": _any(r"(没有|no|missing|where).{0,12}(critic|vf_|value loss)"),
     "critic-warmup": _any(r"(前几步|first few steps).{0,12}(没有|no|without).{0,8}actor"),
     "positive-pg-loss": _any(r"(pg[ _]?loss|policy loss|策略损失).{0,24}(positive|为正|是正|正数|正的|above zero)"),
-    "learning-rate-rounded": _any(r"(\blr\b|learning rate|学习率).{0,24}(0\.000|\b0\b|zero|零)"),
-    "on-policy-zero-kl": _any(r"(ppo_kl|clip_?frac).{0,40}(\b0(\.0+)?\b|zero|零)"),
-    "mfu-unknown": _any(r"mfu.{0,16}(\b0(\.0+)?\b|zero|零)"),
+    "learning-rate-rounded": _any(r"(\blr\b|learning rate|学习率).{0,24}(0\.000(?!\d)|(?<![\d.])\b0\b(?!\.\d)|zero|零)"),
+    "on-policy-zero-kl": _any(r"(ppo_kl|clip_?frac).{0,40}((?<![\d.])\b0(\.0+)?\b(?!\.?\d)|zero|零)"),
+    "mfu-unknown": _any(r"mfu.{0,16}((?<![\d.])\b0(\.0+)?\b(?!\.?\d)|zero|零)"),
     "score-not-validation": _any(r"(score|准确率|accuracy).{0,40}(validation|验证集|测试集|test set)"),
     "shutdown-noise": _any(r"(跑完|finished).{0,30}(actor died|报错|errors?)"),
 }

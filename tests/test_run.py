@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assistant.run import FIXED_DECIMALS, NO_STEP, Column, Run, Style, json_value, print_value
+from assistant.run import FIXED_DECIMALS, NO_STEP, SCIENTIFIC, SCIENTIFIC_UPPER, Column, Run, Series, Style, json_value, print_value
 from tests.builders import run_of
 
 
@@ -78,3 +78,18 @@ def test_a_fixed_number_of_decimals_prints_back_and_knows_its_resolution() -> No
     series = run.series("a")
     assert series is not None
     assert (series.text(0), series.resolution(0)) == ("0.500000", pytest.approx(5e-7))
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "text", "resolution"),
+    [
+        (SCIENTIFIC + 2, 11100.0, "1.11e+04", 50.0),
+        (SCIENTIFIC + 4, 0.0, "0.0000e+00", 0.00005),
+        (SCIENTIFIC_UPPER + 6, -7.399415, "-7.399415E+00", 5e-7),
+        (SCIENTIFIC_UPPER + 6, float("nan"), "nan", 5e-7),
+    ],
+)
+def test_numbers_with_an_exponent_say_how_exact_they_are(style: int, value: float, text: str, resolution: float) -> None:
+    series = Series("x", np.ones(1, np.int64), np.array([value]), np.ones(1, np.int64), np.array([style], np.uint8))
+    assert series.text(0).lower() == text.lower()
+    assert series.resolution(0) == pytest.approx(resolution)

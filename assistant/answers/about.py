@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from assistant.answers.context import (
     BUDGET,
-    OF_CRITIC,
     Context,
     causes,
     course,
@@ -17,13 +16,13 @@ from assistant.answers.context import (
     harmless,
     in_range,
     read_with,
-    stem,
     words_of,
 )
 from assistant.answers.duration import largest_timer
 from assistant.answers.evidence import length, picked, shortened
 from assistant.answers.problems import reasons_of, root, told
 from assistant.answers.ranges import in_stretch
+from assistant.answers.relevant import answers, contrary, meant_by, related
 from assistant.answers.verdict import verdict
 from assistant.cards import Card
 from assistant.diagnosis.finding import Finding
@@ -50,7 +49,8 @@ def about(context: Context) -> list[str]:
     faults_and_infos, touching = explaining(context, metrics)
     own, _ = explaining(context, [main])
     leading = _leading(context, own) or _leading(context, [f for f in faults_and_infos if f.severity in ("critical", "high", "medium")])
-    if leading is not None and (nearer := _meant_by(context, main, leading)):
+    leading = leading or related(context, main)
+    if leading is not None and (nearer := meant_by(context, main, leading)):
         metrics, main = [nearer, *(m for m in metrics if m not in (main, nearer))], nearer
     found = context.evidence.metric_card(main)
     parts = [verdict(context, main, leading)]
@@ -93,70 +93,14 @@ def _has_said_sign(context: Context, metric: str) -> bool:
 
 def _leading(context: Context, found: list[Finding]) -> Finding | None:
     """The finding to lead with: one that the question names, else the gravest about the metric."""
-    named = [f for f in context.diagnosis.findings if f.id in context.question.findings and not _contrary(context, f)]
-    found = [f for f in found if f.severity != "info" or _answers(context, f)]
+    named = [f for f in context.diagnosis.findings if f.id in context.question.findings and not contrary(context, f)]
+    found = [f for f in found if f.severity != "info" or answers(context, f)]
     pool = list(dict.fromkeys([f.id for f in (*named, *found)]))
     by_id = {f.id: f for f in (*named, *found)}
     faults = [by_id[name] for name in pool if by_id[name].severity != "info"]
     if faults:
         return min(faults, key=lambda f: (grade(f), f not in named))
     return next(iter(named or found), None)
-
-
-_SIGNS = frozenset({"positive", "negative", "zero"})
-_ANSWERS = {
-    "positive-pg-loss": {"positive"},
-    "negative-loss": {"negative"},
-    "on-policy-zero-kl": {"zero", "low", "flat"},
-    "zero-loss-by-design": {"zero", "low", "flat"},
-    "kl-clamped-at-zero": {"zero", "low"},
-    "learning-rate-rounded": {"zero", "low", "flat"},
-    "learning-rate-zero": {"zero", "low"},
-    "mfu-unknown": {"zero", "low"},
-    "mfu-miscalibrated": {"high"},
-    "gradient-spike": {"high", "rising"},
-    "first-step-slow": {"slow", "high"},
-    "periodic-dips": {"falling", "low", "slow", "high"},
-    "entropy-fall-harmless": {"falling", "low"},
-    "length-growth-healthy": {"rising", "high"},
-    "critic-early-negative-ev": {"negative", "low"},
-    "explained-variance-artefact": {"negative", "low", "high"},
-    "preference-rewards-negative": {"negative", "falling"},
-    "validation-above-train": {"high", "low"},
-    "validation-noisy": {"falling", "rising", "high", "low"},
-    "score-not-validation": {"high"},
-    "no-critic-by-design": {"missing"},
-    "metric-missing": {"missing"},
-    "critic-warmup": {"missing", "zero"},
-}
-"""What is said of a metric that a finding of severity ``info`` explains; of other such findings nothing is known."""
-
-
-def _contrary(context: Context, finding: Finding) -> bool:
-    """Whether a finding says "positive" of what the question calls negative."""
-    told = set(finding.id.split("-")) & _SIGNS
-    said = context.question.properties & _SIGNS
-    return bool(told and said and not told & said)
-
-
-def _answers(context: Context, finding: Finding) -> bool:
-    """Whether "odd, but normal" is an answer to what the question says of the metric."""
-    said = context.question.properties
-    if finding.id == "no-critic-by-design" and not set(context.question.metrics) & OF_CRITIC:
-        return False
-    if finding.id in context.question.findings:
-        return not _contrary(context, finding)
-    return not said or finding.id not in _ANSWERS or bool(said & _ANSWERS[finding.id])
-
-
-def _meant_by(context: Context, main: str, leading: Finding) -> str:
-    """The sibling of the metric (score for reward, mean for maximum) that the finding is about, when the question gave no key: "the
-    reward" is whichever of the two fell."""
-    names = context.view.names
-    evidence = [names[p.metric].canonical for p in leading.evidence if p.metric in names]
-    if leading.severity == "info" or main in evidence or context.question.key_of(main) is not None:
-        return ""
-    return next((m for m in evidence if stem(m) == stem(main) and context.series(m) is not None), "")
 
 
 def _values(context: Context, metrics: list[str], leading: Finding | None) -> str:

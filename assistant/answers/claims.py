@@ -11,6 +11,7 @@ from assistant.cards import card, cards
 from assistant.diagnosis import render
 from assistant.messages import Language
 
+_LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _HEALTHY = re.compile(
     r"\b(?:run|training|train|job|model|experiment|everything|all (?:the )?metrics|overall|it|log|this|things?|curves?|"
     r"loss curves?)\b[^.,;]{0,30}?\b(?:is|are|looks?|seems?|appears?|remains?|goes|going|"
@@ -84,7 +85,7 @@ def judged(sentence: Sentence, grounds: Grounds, language: Language) -> Iterator
             continue
         if any(name in diagnosis.fine for name in mention.names) and _stated(sentence, mention):
             yield "fine", mention.start, mention.end, card(f"findings/{mention.names[0]}").title(language)
-        elif not _carried(mention, grounds):
+        elif not _carried(sentence, mention, grounds):
             yield "guess", mention.start, mention.end, ""
 
 
@@ -153,15 +154,16 @@ def _stated(sentence: Sentence, mention: Mention) -> bool:
     )
 
 
-def _carried(mention: Mention, grounds: Grounds) -> bool:
-    """Whether a shown card is about the finding or names it."""
+def _carried(sentence: Sentence, mention: Mention, grounds: Grounds) -> bool:
+    """Whether a cause of a reported finding names it, or, where it is only mentioned, a shown card or the user does."""
+    evidence = grounds.evidence
+    causes = " ".join(cause for f in evidence.diagnosis.findings for cause in render.causes(f, evidence.language)).lower()
+    mentioned = not _stated(sentence, mention)
     for name in mention.names:
-        if f"findings/{name}" in grounds.evidence.cards:
-            return True
         found = cards().get(f"findings/{name}")
-        titles = [name, *(found.title(lang).lower() for lang in ("en", "zh"))] if found else [name]
-        if any(title in text.lower() for text in grounds.card_texts.values() for title in titles):
+        titles = [name, *(found.title(lang).lower() for lang in _LANGUAGES)] if found else [name]
+        if any(title in causes for title in titles) or sentence.whole[mention.start : mention.end].lower() in causes:
             return True
-        if any(title in grounds.said.lower() for title in titles):
+        if mentioned and (f"findings/{name}" in evidence.cards or any(title in grounds.said.lower() for title in titles)):
             return True
     return False

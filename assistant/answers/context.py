@@ -23,6 +23,8 @@ BUDGET = 190
 """Words that an answer should not exceed by much; parts that do not fit are left out, never cut."""
 
 
+FEW_VALUES = 8
+"""Values below which no rank test can tell a trend (its p stays above one in a hundred, nearly whatever they are)."""
 _NAMES = frozenset({"key", "name", "a", "b"})
 _CODE_END = re.compile(r"[`\r\n]")
 
@@ -97,7 +99,9 @@ class Context:
         unit = self.evidence.derived(series.scale, f"unit in the name of {series.name}", metric=series.name, text=f"{series.scale:.3g}")
         real = float(f"{series.values[found.last] * series.scale:.6g}")
         fact = self.evidence.derived(real, f"last {series.name} × {series.scale:.3g}", metric=series.name, text=f"{real:.4g}")
-        return self.say("scaled", key=series.name, unit=unit.text, printed=self.evidence.point(found.point(found.last)).text, value=fact.text)
+        return self.say(
+            "scaled", key=series.name, unit=unit.text, printed=self.evidence.point(found.point(found.last)).text, value=fact.text
+        )
 
     # Findings
 
@@ -207,7 +211,7 @@ def trend_words(context: Context, found: Curve) -> str:
         step = context.evidence.count(int(found.series.steps[shape.turn]), f"turn of {key}, running median")
         return context.say(shape.kind, step=step.text)
     if shape.kind == "none":
-        return context.say("no_trend")
+        return context.say("few_values" if found.n_finite < FEW_VALUES else "no_trend")
     if shape.plain:
         return context.say(shape.kind)
     start = context.evidence.derived(shape.start, f"median of the first {shape.k} finite {key}", metric=key)

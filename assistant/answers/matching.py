@@ -39,12 +39,13 @@ class Matcher:
         """Each numeral of the sentence with its proof; None for one that is no number of the run."""
         values: list[tuple[Numeral, Proof | None]] = []
         proven_steps: set[int] = set()
+        doubted: set[int] = set()
         for numeral in row.numbers:
             if row.is_line(numeral) or row.is_step(numeral):
                 continue
             proof = self._value(numeral, row, previous)
-            if proof is not None and proof.status != "unverified" and (step := row.step_of(numeral)) is not None:
-                proven_steps.add(step)
+            if proof is not None and (step := row.step_of(numeral)) is not None:
+                (doubted if proof.status == "unverified" else proven_steps).add(step)
             values.append((numeral, proof))
         by_start = {numeral.start: proof for numeral, proof in values}
         for numeral in row.numbers:
@@ -54,7 +55,10 @@ class Matcher:
                 ok = int(numeral.value) in self.grounds.lines
                 yield numeral, Proof("run") if ok else self._asked(numeral) or Proof("unverified", "line")
             else:
-                yield numeral, self._step(numeral, proven_steps)
+                proof = self._step(numeral, proven_steps)
+                if proof.status == "unverified" and int(numeral.value) in doubted:
+                    continue  # the value beside it carries the mark
+                yield numeral, proof
 
     def _step(self, numeral: Numeral, proven: set[int]) -> Proof:
         step = int(numeral.value)
@@ -82,6 +86,9 @@ class Matcher:
             return None
         subject = row.subject(numeral)
         inherited = False
+        if subject is None:
+            subject = next((m for m in reversed(row.mentions) if m.kind == "finding" and m.keys and m.end <= numeral.start), None)
+            inherited = subject is not None
         if math.isnan(numeral.value) or math.isinf(numeral.value):
             return self._nonfinite(numeral, subject, row)
         if numeral.value == 0 and "." not in numeral.text and (AROUND_ZERO.search(lead) or following.startswith(" 为中心")):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assistant.answers.about import absent
 from assistant.answers.context import Context, explaining, trend_words
 from assistant.answers.evidence import Curve, curve
 from assistant.answers.problems import crashed, no_crash, overview
-from assistant.answers.shape import smoothed
 from assistant.answers.ranges import figure, selected
-from assistant.answers.topics import COUNT_STEPS, IMPROVES
+from assistant.answers.shape import smoothed
+from assistant.answers.topics import COUNT_STEPS, IMPROVES, STOPS
 from assistant.answers.windows import Threshold
 from assistant.diagnosis import stats
 from assistant.diagnosis.finding import Finding
@@ -20,6 +21,12 @@ from assistant.lexicon import normal
 from assistant.run import FloatArray, Series
 
 MOST = 3
+NO_BREAK = frozenset(
+    {"reward-saturated", "reward-plateau", "preference-saturated", "no-validation", "validation-noisy", "validation-costly"}
+)
+"""Findings that nobody calls a collapse."""
+MOST_OF = 0.95
+"""Share of a fall at which it counts as over."""
 NOISE = 3.0
 """Deviations (of the values around their running median) that a fall must exceed to be one."""
 
@@ -27,8 +34,12 @@ NOISE = 3.0
 def moment(context: Context) -> list[str]:
     """The step asked for, per metric; without a metric, where the run first went wrong."""
     question = context.question
-    found = [(metric, context.curve(metric)) for metric in question.metrics[:MOST]]
-    found += [(key, curve(series)) for key in question.extra_keys[:MOST] if (series := context.view.printed(key)) is not None and len(series)]
+    found: list[tuple[str, Curve | None]] = [(metric, context.curve(metric)) for metric in question.metrics[:MOST]]
+    found += [
+        (key, curve(series)) for key in question.extra_keys[:MOST] if (series := context.view.printed(key)) is not None and len(series)
+    ]
+    if not found and IMPROVES.search(normal(question.text)):
+        found = [(m, shape) for m in ("score_mean", "reward_mean", "train_loss") if (shape := context.curve(m)) is not None][:1]
     if not found:
         return first_sign(context)
     parts: list[str] = []
@@ -53,10 +64,11 @@ def first_sign(context: Context) -> list[str]:
         if not faults:
             return parts
         return [*parts, _earliest(context, faults)]
-    if not [f for f in faults if f.severity != "low"]:
+    faults = [f for f in faults if f.severity != "low" and f.id not in NO_BREAK]
+    if not faults:
         lead_text = context.say("nothing_breaks")
         return [lead_text, *([no_crash(context)] if "crash" in context.question.properties else []), *overview(context)]
-    dated = [f for f in faults if f.first_step is not None and f.severity != "low"]
+    dated = [f for f in faults if f.first_step is not None]
     if not dated:
         return overview(context)
     return [_earliest(context, dated), *_then(context, dated), *_story(context)]
@@ -64,13 +76,19 @@ def first_sign(context: Context) -> list[str]:
 
 def _earliest(context: Context, faults: list[Finding]) -> str:
     first = min(faults, key=lambda f: f.first_step or 0)
-    lead = context.say("first_sign", title=context.titled(first), step=context.evidence.count(first.first_step or 0, f"onset of {first.id}").text)
+    lead = context.say(
+        "first_sign", title=context.titled(first), step=context.evidence.count(first.first_step or 0, f"onset of {first.id}").text
+    )
     return context.glue([lead, context.evidence.summary(first)])
 
 
 def _then(context: Context, faults: list[Finding]) -> list[str]:
     ordered = sorted(faults, key=lambda f: f.first_step or 0)[1:]
-    return [context.say("first_sign_then", titles=context.joined([context.titled(f) + context.since(f) for f in ordered[:4]]))] if ordered else []
+    return (
+        [context.say("first_sign_then", titles=context.joined([context.titled(f) + context.since(f) for f in ordered[:4]]))]
+        if ordered
+        else []
+    )
 
 
 def _story(context: Context) -> list[str]:
@@ -114,11 +132,13 @@ def crossing(context: Context, found: Curve, limit: Threshold) -> str:
         tail = context.say("stays", step=step.text) if stays > hits[0] or hits[0] == 0 else context.say("stays_from_then")
     else:
         tail = context.say("not_any_more", value=context.at(series.point(int(finite[-1]))))
-    order = [counted, lead] if COUNT_STEPS.search(normal(context.question.text)) else [lead, counted]
-    return context.glue([*order, tail])
+    if COUNT_STEPS.search(normal(context.question.text)):
+        counted = context.say(f"counts_{side}", key=series.name, limit=shown, k=k.text, n=n.text)
+        return context.glue([counted, lead, tail])
+    return context.glue([lead, counted, tail])
 
 
-def _beyond(values: FloatArray, limit: float, asked: Threshold) -> np.ndarray:  # type: ignore[type-arg]
+def _beyond(values: FloatArray, limit: float, asked: Threshold) -> NDArray[np.bool_]:
     if asked.above:
         return values >= limit if asked.reach else values > limit
     return values <= limit if asked.reach else values < limit
@@ -142,9 +162,9 @@ def _by_property(context: Context, found: Curve) -> str:
         n = context.evidence.count(found.n_finite, f"finite values of {series.name}")
         return context.say("moment_short", key=series.name, n=n.text)
     lowered = normal(context.question.text)
-    stops_moving = IMPROVES.search(lowered) or "flat" in said
+    stops_moving = IMPROVES.search(lowered) or "flat" in said or bool(STOPS.search(lowered))
     if "falling" in said and not (stops_moving and "rising" in said):
-        return turn(context, found, -1)
+        return turn(context, found, -1, stopped=bool(STOPS.search(lowered)))
     if "rising" in said and not stops_moving:
         return turn(context, found, 1)
     if stops_moving:
@@ -153,7 +173,7 @@ def _by_property(context: Context, found: Curve) -> str:
     return turn(context, found, -1 if fall[2] >= rise[2] else 1)
 
 
-def _first_where(context: Context, series: Series, mask: np.ndarray, name: str) -> str:  # type: ignore[type-arg]
+def _first_where(context: Context, series: Series, mask: NDArray[np.bool_], name: str) -> str:
     n = context.evidence.count(len(series), f"values of {series.name}")
     if not mask.any():
         return context.say(f"never_{name}", key=series.name, n=n.text)
@@ -174,7 +194,7 @@ def _largest(series: Series, sign: int) -> tuple[int, int, float, float]:
     return start, end, float(gained[end]), float(noise)
 
 
-def turn(context: Context, found: Curve, sign: int) -> str:
+def turn(context: Context, found: Curve, sign: int, *, stopped: bool = False) -> str:
     """Where the largest fall (or rise) begins, its half and its end, in running medians."""
     series = found.series
     where = np.flatnonzero(series.finite)
@@ -189,11 +209,31 @@ def turn(context: Context, found: Curve, sign: int) -> str:
     points = []
     for name, at in (("start", start), ("end", end)):
         step = context.evidence.count(int(series.steps[where[at]]), f"{name} of the largest {word} of {series.name}, running median")
-        value = context.evidence.derived(float(level[at]), f"running median of {series.name} around step {int(series.steps[where[at]])}", metric=series.name, text=figure(float(level[at])))
+        value = context.evidence.derived(
+            float(level[at]),
+            f"running median of {series.name} around step {int(series.steps[where[at]])}",
+            metric=series.name,
+            text=figure(float(level[at])),
+        )
         points += [step.text, value.text]
-    middle = context.evidence.count(int(series.steps[where[half]]), f"step by which half of the largest {word} of {series.name} is done").text
+    middle = context.evidence.count(
+        int(series.steps[where[half]]), f"step by which half of the largest {word} of {series.name} is done"
+    ).text
     lead = context.say(f"{word}_starts", key=series.name, step=points[0], value=points[1], end_step=points[2], end=points[3])
     tail = context.say(f"{word}_half", step=middle) if half not in (start, end) else ""
+    done = start + int(np.argmax(sign * (level[start : end + 1] - level[start]) >= MOST_OF * size))
+    nearly = context.evidence.count(
+        int(series.steps[where[done]]), f"step by which {MOST_OF:.0%} of the largest {word} of {series.name} is done"
+    ).text
+    if stopped:
+        value = context.evidence.derived(
+            float(level[done]),
+            f"running median of {series.name} around step {int(series.steps[where[done]])}",
+            metric=series.name,
+            text=figure(float(level[done])),
+        )
+        ended = context.say(f"{word}_stops", key=series.name, step=nearly, value=value.text)
+        return context.glue([ended, lead, context.say("moment_now", value=context.at(series.point(int(where[-1]))))])
     return context.glue([lead, tail, context.say("moment_now", value=context.at(series.point(int(where[-1]))))])
 
 
@@ -204,9 +244,14 @@ def best_until(context: Context, found: Curve) -> str:
     level = smoothed(series.values[where])
     sign = -1 if _is_loss(series.name) else 1
     noise = stats.mad(series.values[where] - level)
-    at = stats.last_record(sign * level, max(noise, 0.02 * float(np.ptp(level)), series.resolution(int(where[0]))))
+    at = stats.last_record(sign * level, max(2 * noise, 0.05 * float(np.ptp(level)), series.resolution(int(where[0]))))
     step = context.evidence.count(int(series.steps[where[at]]), f"last clear record of the running median of {series.name}")
-    value = context.evidence.derived(float(level[at]), f"running median of {series.name} around step {int(series.steps[where[at]])}", metric=series.name, text=figure(float(level[at])))
+    value = context.evidence.derived(
+        float(level[at]),
+        f"running median of {series.name} around step {int(series.steps[where[at]])}",
+        metric=series.name,
+        text=figure(float(level[at])),
+    )
     last = context.at(series.point(int(where[-1])))
     if at >= len(where) - max(3, len(where) // 10):
         return context.say("still_improving", key=series.name, step=step.text, value=value.text, last=last)
@@ -224,5 +269,3 @@ def _finding_of(context: Context, metric: str) -> str:
     about, _ = explaining(context, [metric])
     dated = [f for f in about if f.severity in ("critical", "high", "medium") and f.first_step is not None]
     return context.say("moment_finding", title=context.titled(dated[0]), since=context.since(dated[0])) if dated else ""
-
-

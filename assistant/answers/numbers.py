@@ -61,7 +61,9 @@ def check(markdown: str, evidence: Evidence, question: str = "") -> list[Number]
             after = _STEP_AFTER.match(masked, match.end())
             if after:
                 step = int(next(group for group in after.groups() if group))
-                candidates = [f for f in candidates if f.step == step or (f.step is None and f.kind == "derived")]
+                candidates = [
+                    f for f in candidates if f.step == step or (f.step is None and f.kind == "derived" and _of_step(f, step, evidence))
+                ]
                 candidates = _of_metric(candidates, markdown, match.start(), evidence)
                 if not candidates:
                     found.append(Number(text, match.start(), "unverified"))
@@ -77,6 +79,11 @@ def check(markdown: str, evidence: Evidence, question: str = "") -> list[Number]
                 status = "question"
         found.append(Number(text, match.start(), status or "unverified", source or None))
     return found
+
+
+def _of_step(fact: Fact, step: int, evidence: Evidence) -> bool:
+    """Whether a computed value may stand beside a step: its formula names it, or a finding's own sentence puts it there."""
+    return fact.id in evidence.told or str(step) in re.findall(r"\d+", fact.formula)
 
 
 def checked(numbers: Sequence[Number]) -> dict[str, int]:

@@ -209,13 +209,9 @@ def _digits(text: str, plain: str, m: re.Match[str]) -> Numeral | None:
         value, half = _number(digits)
         if m["exp"]:
             power = _power(m["exp"])
-            if abs(power) > 300:
-                return None
             value, half = value * 10.0**power, half * 10.0**power
     else:
         power = _power(m["power"][2:])
-        if abs(power) > 300:
-            return None
         value, half = 10.0**power, 0.5 * 10.0**power
     unit, scale = _unit((m["suffix"] or "").strip().lstrip("-"))
     value, half = value * scale, half * scale
@@ -231,8 +227,11 @@ def _number(digits: str) -> tuple[float, float]:
 def _power(text: str) -> int:
     inner = re.sub(r"^\s?[×x*·]\s?10", "", text).translate(_SUPERSCRIPT)
     found = re.search(r"[-+]?\d+", inner.replace("**", "^"))
-    return int(found[0]) if found else 0
+    return max(-_FAR, min(_FAR, int(found[0]))) if found else 0
 
+
+_FAR = 280
+"""Powers of ten beyond this are taken as this: no metric is there, and the number must not get lost."""
 
 _UNITS: dict[str, tuple[str, float]] = {
     "k": ("", 1e3), "K": ("", 1e3), "M": ("", 1e6), "B": ("", 1e9), "千": ("", 1e3), "万": ("", 1e4), "亿": ("", 1e8),

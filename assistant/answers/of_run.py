@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from assistant.answers import outlook
-from assistant.answers.context import Context
+from assistant.answers.context import Context, course
+from assistant.answers.duration import largest_timer
 from assistant.answers.evidence import code, escaped
 from assistant.answers.problems import log_line
 from assistant.answers.ranges import figure
@@ -36,7 +37,9 @@ def version(context: Context) -> list[str]:
     if run.era == "unknown":
         lead = context.say("run_version_unknown", framework=name)
     else:
-        lead = context.say("run_version", framework=name, era=context.evidence.derived(run.era, "version that the printed keys fit", text=run.era).text)
+        lead = context.say(
+            "run_version", framework=name, era=context.evidence.derived(run.era, "version that the printed keys fit", text=run.era).text
+        )
     clues = [context.evidence.note_numbers(clue, "clue to the version") for clue in render.era_evidence(run, context.language)]
     because = context.say("run_because", clues=context.joined(clues)) if clues else ""
     return [context.glue([lead, because]), context.say("run_version_note") if run.era != "unknown" else ""]
@@ -129,6 +132,8 @@ def eta(context: Context) -> list[str]:
         return [context.say("no_values")]
     step = context.evidence.count(last, "last step of the log").text
     seconds = times.typical if times is not None else None
+    if run.total_steps is None and context.view.events("final-validation"):
+        return [context.say("eta_final", step=step)]
     if run.total_steps is None:
         parts = [context.say("eta_no_total", step=step)]
         if seconds is not None:
@@ -181,8 +186,21 @@ def duration_text(context: Context, seconds: float) -> str:
     """``3.2 hours`` in the unit that people would take."""
     for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
         if seconds >= 1.5 * size:
-            return context.say(f"unit_{unit}", n=f"{seconds / size:.3g}")
-    return context.say("unit_seconds", n=f"{seconds:.3g}")
+            return context.say(f"unit_{unit}", n=figure(float(f"{seconds / size:.3g}")))
+    return context.say("unit_seconds", n=figure(float(f"{seconds:.3g}")))
+
+
+def step_seconds(context: Context) -> list[str]:
+    times = step_times(context.view)
+    if times is None:
+        return [context.say("time_none")]
+    good = stats.finite(times.total)
+    parts = [context.say("step_seconds", seconds=_seconds(context, times.typical))]
+    mean = float(good.mean()) if len(good) else times.typical
+    if abs(mean - times.typical) > 0.02 * times.typical:
+        n = context.evidence.count(len(good), "steps with a time")
+        parts.append(context.say("step_seconds_all", mean=_seconds(context, mean), n=n.text))
+    return [context.glue([*parts, largest_timer(context)]), course(context, "time_step")]
 
 
 def elapsed(context: Context) -> list[str]:
@@ -197,7 +215,9 @@ def elapsed(context: Context) -> list[str]:
     cards = n_gpus(context.view)
     count = cards.value if cards is not None else _configured_gpus(context)
     if count:
-        hours = context.evidence.derived(total * count / 3600, "sum of the step times × GPUs / 3600", text=f"{total * count / 3600:.3g}")
+        hours = context.evidence.derived(
+            total * count / 3600, "sum of the step times × GPUs / 3600", text=figure(float(f"{total * count / 3600:.3g}"))
+        )
         shown = context.evidence.count(int(count), cards.formula if cards is not None else f"{GPUS} × {NODES}")
         parts.append(context.say("gpu_hours", n=shown.text, hours=hours.text))
     return [context.glue([*parts, context.say("elapsed_note")])]
@@ -225,7 +245,9 @@ def total_throughput(context: Context) -> list[str]:
     direct = context.curve("tokens_per_second_total")
     if direct is not None and direct.last is not None:
         value = stats.tail(direct.series.values)
-        fact = context.evidence.derived(value, f"median of the last ten {direct.series.name}", metric=direct.series.name, text=figure(float(f"{value:.4g}")))
+        fact = context.evidence.derived(
+            value, f"median of the last ten {direct.series.name}", metric=direct.series.name, text=figure(float(f"{value:.4g}"))
+        )
         return [context.say("total_direct", key=direct.series.name, value=fact.text)]
     found = view.together("total_tokens", "time_step") or view.together("total_tokens", "seconds_per_step")
     if found is not None:
@@ -236,7 +258,14 @@ def total_throughput(context: Context) -> list[str]:
         fact = context.evidence.derived(value, formula, text=figure(float(f"{value:.4g}")))
         parts = [context.say("total_throughput", value=fact.text, tokens=code(tokens.name), seconds=code(seconds.name))]
         if throughput is not None and throughput.last is not None and cards is not None:
-            parts.append(context.say("total_per_gpu", key=throughput.series.name, value=context.at(throughput.point(throughput.last)), n=_count(context, cards)))
+            parts.append(
+                context.say(
+                    "total_per_gpu",
+                    key=throughput.series.name,
+                    value=context.at(throughput.point(throughput.last)),
+                    n=_count(context, cards),
+                )
+            )
         return [context.glue(parts)]
     if throughput is not None and throughput.last is not None:
         count = cards.value if cards is not None else _configured_gpus(context)
@@ -263,7 +292,14 @@ def _tokens_from_responses(context: Context) -> str:
     formula = f"{BATCH[0]} × {GROUP} × ({prompt.name} + {response.name}) / {seconds.name}, median of the last ten steps"
     fact = context.evidence.derived(value, formula, text=figure(float(f"{value:.3g}")))
     count = context.evidence.derived(n, f"{BATCH[0]} × {GROUP}", text=figure(n))
-    return context.say("total_from_config", value=fact.text, n=count.text, prompt=code(prompt.name), response=code(response.name), seconds=code(seconds.name))
+    return context.say(
+        "total_from_config",
+        value=fact.text,
+        n=count.text,
+        prompt=code(prompt.name),
+        response=code(response.name),
+        seconds=code(seconds.name),
+    )
 
 
 def total_tokens(context: Context) -> list[str]:
@@ -282,6 +318,7 @@ TOPIC_WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "gpus": gpus,
     "responses": responses,
     "eta": eta,
+    "step_seconds": step_seconds,
     "elapsed": elapsed,
     "steps_done": steps_done,
     "total_throughput": total_throughput,
@@ -292,5 +329,3 @@ TOPIC_WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "memory": outlook.memory,
     "grad_clip": outlook.grad_clip,
 }
-
-

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.answers.context import BUDGET, OF_CRITIC, Context, causes, course, trend_words, words_of
+from assistant.answers.context import BUDGET, OF_CRITIC, Context, course, trend_words, words_of
 from assistant.answers.evidence import Curve, code, plain_value
-from assistant.answers.problems import to_do
-from assistant.answers.shape import shape_of
+from assistant.answers.problems import reasons_of, root, to_do
 from assistant.answers.ranges import figure
+from assistant.answers.shape import shape_of
 from assistant.config_cards import UNLISTED, default
 from assistant.derived import Derived
 from assistant.diagnosis import stats
@@ -19,7 +19,16 @@ PROGRESS = ("score_mean", "reward_mean", "validation", "train_loss", "val_loss",
 """What shows that something is learned, first the surest; of losses less is more."""
 LOSSES = frozenset({"train_loss", "val_loss", "value_loss", "preference_loss"})
 FEW = 10
-STOPPED = ("reward-flat-floor", "no-learning-signal", "not-learning", "learning-rate-zero", "policy-frozen", "reward-collapse", "non-finite", "all-aborted")
+STOPPED = (
+    "reward-flat-floor",
+    "no-learning-signal",
+    "not-learning",
+    "learning-rate-zero",
+    "policy-frozen",
+    "reward-collapse",
+    "non-finite",
+    "all-aborted",
+)
 """Findings that answer "is it learning?" with no by themselves."""
 SLOWED = ("reward-plateau", "reward-saturated", "overfitting", "reward-hacking", "shrinking-learning-signal")
 MEMORY = ("gpu_memory_allocated", "gpu_memory_reserved", "host_memory_used")
@@ -30,6 +39,7 @@ GRAD_CLIP = ("actor_rollout_ref.actor.grad_clip", "actor_rollout_ref.actor.optim
 def learning(context: Context) -> list[str]:
     """Yes, no or not to be told, from the score and validation; the finding that explains a no."""
     curves = [(metric, found) for metric in PROGRESS if (found := context.curve(metric)) is not None and found.last is not None]
+    curves.sort(key=lambda row: row[0] not in context.question.metrics)
     if {"score_mean", "reward_mean"} <= {m for m, _ in curves}:
         curves = [(m, c) for m, c in curves if m != "reward_mean"]
     by_id = {f.id: f for f in context.diagnosis.findings if f.severity != "info"}
@@ -55,19 +65,31 @@ def learning(context: Context) -> list[str]:
     parts.append(context.say("label_values") + context.glue([how, *(_direction(context, m, c)[1] for m, c in curves[1:3])]))
     if stop is None and slow is not None:
         parts.append(context.evidence.summary(slow))
-    lead = stop or slow
-    if lead is not None:
-        if reasons := causes(context, lead, 2):
+    if (cause := stop or slow) is not None:
+        if reasons := reasons_of(context, cause):
             parts.append(context.say("label_why") + reasons)
         if words_of(parts) < BUDGET:
-            parts.append(to_do(context, lead, 1))
+            parts.append(to_do(context, root(context, cause), 1))
     if moved := _policy_moves(context):
         parts.append(moved)
+    names = context.view.names
+    keys = {found.series.name for _, found in curves[:3]}
+    others = [
+        f
+        for f in by_id.values()
+        if f.severity in ("critical", "high", "medium")
+        and not context.mentioned(f)
+        and any(p.metric in keys for p in f.evidence if p.metric in names)
+    ]
+    if others and words_of(parts) < BUDGET:
+        parts.append(context.say("also_named", titles=context.joined([context.titled(f) + context.since(f) for f in others[:2]])))
     return parts
 
 
 def _because(context: Context, finding: Finding) -> list[str]:
-    return [context.glue([context.say("fault", title=context.titled(finding), since=context.since(finding)), context.evidence.summary(finding)])]
+    return [
+        context.glue([context.say("fault", title=context.titled(finding), since=context.since(finding)), context.evidence.summary(finding)])
+    ]
 
 
 def _direction(context: Context, metric: str, found: Curve) -> tuple[int, str]:
@@ -78,7 +100,7 @@ def _direction(context: Context, metric: str, found: Curve) -> tuple[int, str]:
     net = shape.end - shape.start
     noise = stats.mad(found.series.values[found.series.finite][-min(50, found.n_finite) :])
     clear = found.direction.rising or found.direction.falling or abs(net) > 2 * noise
-    sign = 0 if not clear or shape.kind == "none" and abs(net) <= 2 * noise else int(np.sign(net))
+    sign = 0 if not clear or (shape.kind == "none" and abs(net) <= 2 * noise) else int(np.sign(net))
     start = context.evidence.derived(shape.start, f"median of the first {shape.k} finite {key}", metric=key, text=figure(shape.start))
     end = context.evidence.derived(shape.end, f"median of the last {shape.k} finite {key}", metric=key, text=figure(shape.end))
     k = context.evidence.count(shape.k, f"values of {key} in each median")
@@ -91,7 +113,9 @@ def _policy_moves(context: Context) -> str:
     found = context.curve("reference_kl") or context.curve("reward_kl")
     if found is None or found.last is None or found.first is None or not found.moves:
         return ""
-    return context.say("policy_moves", key=found.series.name, first=context.at(found.point(found.first)), last=context.at(found.point(found.last)))
+    return context.say(
+        "policy_moves", key=found.series.name, first=context.at(found.point(found.first)), last=context.at(found.point(found.last))
+    )
 
 
 def critic_learning(context: Context) -> list[str]:
@@ -109,12 +133,18 @@ def critic_learning(context: Context) -> list[str]:
         parts.append(context.say("critic_yes" if end > 0.3 else "critic_weak" if end > 0 else "critic_no", key=explained.series.name))
     else:
         n = max((c.n_finite for c in (explained, loss) if c is not None), default=0)
-        parts.append(context.say("critic_short" if n < FEW else "critic_unjudged", n=context.evidence.count(n, "values of the critic").text))
+        parts.append(
+            context.say("critic_short" if n < FEW else "critic_unjudged", n=context.evidence.count(n, "values of the critic").text)
+        )
     rows = []
     for metric in ("explained_variance", "value_loss", "critic_grad_norm", "value_clip_fraction"):
         found = context.curve(metric)
         if found is not None and found.last is not None:
-            rows.append(_direction(context, metric, found)[1] if found.n_finite >= FEW and metric != "value_clip_fraction" else course(context, metric, short=True))
+            rows.append(
+                _direction(context, metric, found)[1]
+                if found.n_finite >= FEW and metric != "value_clip_fraction"
+                else course(context, metric, short=True)
+            )
     parts.append(context.say("label_values") + context.glue(rows))
     if about:
         parts.append(to_do(context, about[0], 1))
@@ -190,7 +220,9 @@ def _level(context: Context, found: Curve) -> str:
     text = context.say("memory_row", key=series.name, first=first, last=last, high=context.at(found.point(found.highest)))
     if _rises(found):
         slope = Derived(100 * stats.trend(series.values).slope / max(1.0, float(np.median(np.diff(series.steps)))), "", ())
-        fact = context.evidence.derived(slope.value, f"Theil–Sen slope of {series.name} × 100 steps", metric=series.name, text=figure(float(f"{slope.value:.2g}")))
+        fact = context.evidence.derived(
+            slope.value, f"Theil–Sen slope of {series.name} × 100 steps", metric=series.name, text=figure(float(f"{slope.value:.2g}"))
+        )
         hundred = context.evidence.count(100, "steps of the slope")
         text += context.say("memory_slope", slope=fact.text, n=hundred.text)
     return text
@@ -217,7 +249,11 @@ def grad_clip(context: Context) -> list[str]:
         if isinstance(value, (int, float)):
             context.evidence.cite(f"config/{key}")
             limit = float(value)
-            lead = context.say("clip_default", key=key, value=context.evidence.derived(limit, f"default of {key}", metric=key, text=plain_value(value)).text)
+            lead = context.say(
+                "clip_default",
+                key=key,
+                value=context.evidence.derived(limit, f"default of {key}", metric=key, text=plain_value(value)).text,
+            )
         else:
             lead = context.say("setting_absent", key=key, config="")
     if found is None or found.last is None:
@@ -228,5 +264,10 @@ def grad_clip(context: Context) -> list[str]:
     k = context.evidence.count(int((values > limit).sum()), f"values of {found.series.name} above the limit")
     n = context.evidence.count(len(values), f"finite values of {found.series.name}")
     share = float((values > limit).mean())
-    acts = context.say("clip_always" if share > 0.9 else "clip_often" if share > 0.1 else "clip_rare" if share > 0 else "clip_never", key=found.series.name, k=k.text, n=n.text)
+    acts = context.say(
+        "clip_always" if share > 0.9 else "clip_often" if share > 0.1 else "clip_rare" if share > 0 else "clip_never",
+        key=found.series.name,
+        k=k.text,
+        n=n.text,
+    )
     return [context.glue([lead, acts]), context.say("label_values") + course(context, "policy_grad_norm"), context.say("clip_note")]

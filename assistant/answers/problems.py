@@ -32,6 +32,8 @@ def finding(context: Context) -> list[str]:
     by_id = {f.id: f for f in context.diagnosis.findings}
     names = sorted(context.question.findings, key=lambda name: name not in by_id)
     present = [by_id[name] for name in names if name in by_id]
+    if not present and names[0].startswith(("crash", "hang")) and crashed(context):
+        return crash(context)
     if not present:
         return _not_present(context, names[0])
     lead = min(present, key=lambda f: (f.severity == "info", list(context.diagnosis.findings).index(f)))
@@ -234,7 +236,7 @@ def log_line(context: Context) -> str:
     era = "" if run.framework == "unknown" else context.say("version_unknown") if run.era == "unknown" else f" {run.era}"
     algorithm = context.say("algorithm", name=escaped(run.algorithm)) if run.algorithm else ""
     if run.first_step is None or run.last_step is None:
-        return context.say("log_is_no_steps", framework=framework, era=era, algorithm=algorithm.rstrip("、, "))
+        return context.say("log_is_no_steps", framework=framework, era=era, algorithm=algorithm)
     first = context.evidence.count(run.first_step, "first step of the log").text
     if run.first_step == run.last_step:
         return context.say("log_is_one", framework=framework, era=era, algorithm=algorithm, first=first)

@@ -7,26 +7,24 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from assistant.answers.language import detect
-from assistant.answers.topics import BREAK, COUNT_STEPS, EVER, HAPPENED, IMPROVES, OF_METRIC, SAME, START, TWO_STEPS, WHEN, topic_of
-from assistant.answers.windows import Statistic, Threshold, Window, stretches
+from assistant.answers.leading import gives_way, leading
+from assistant.answers.topics import COUNT_STEPS, EVER, FIRST_TIME, WHEN, topic_of
+from assistant.answers.windows import Statistic, Stretch, Threshold, Window, stretches
 from assistant.answers.words import (
     ADVISED,
-    BARE_WHY,
     CONFIGURED,
     CRITIC_WORDS,
+    EXPLICIT_SETTING,
     FIRST,
     FOLLOW_UP,
     INTENTS,
     LAST,
     MAXIMUM,
     MINIMUM,
-    MY_VALUE,
     PROPERTIES,
     RUN_WORDS,
     SETTING_WORDS,
     STEP_TAKES,
-    STRICT_MEANING,
-    TIMERS_SLOW,
 )
 from assistant.lexicon import Lexicon, Mention, Target, base, find, known_metrics, normal, unknown_keys
 from assistant.messages import Language
@@ -34,11 +32,17 @@ from assistant.spoken_names import METRIC_PHRASES, SETTING_OF_METRIC
 from assistant.symptoms import symptoms
 
 _STEPS = re.compile(
-    r"\b(?:step|iteration|iter)s?\s*[:=#]?\s*(\d{1,7})(?:\s*(?:,|and|&|vs\.?|versus|with|to|or|than)\s*(?:step\s*)?(\d{1,7})(?![\w.%]|\s*(?:gpu|card|node)))?"
+    r"\b(?:step|iteration|iter)s?\s*[:=#]?\s*(\d{1,7})(?:\s*(?:,|and|&|vs\.?|versus|with|to|or|than)\s*(?:step\s*)?(\d{1,7})(?![\w.%]|"
+    r"\s*(?:gpu|card|node)))?"
     r"|第\s*(\d{1,7})\s*(?:和|与|跟|、|vs)\s*第?\s*(\d{1,7})\s*步|第\s*(\d{1,7})\s*步|(\d{1,7})\s*步"
 )
 _SPELLED_OUT = 2.5
 """Weight from which on a name is a printed key, not a short form of one."""
+
+
+_OF_A_CURVE = frozenset({"flat", "falling", "rising", "zero", "negative", "nan", "low"})
+_MAIN = ("score_mean", "reward_mean", "train_loss", "policy_total_loss")
+"""What "it" is in "why is it flat?": the first of these in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +104,10 @@ def understand(
     """
     lowered = normal(text)
     timed = bool(WHEN.search(lowered))
-    stretch = stretches(lowered, threshold=timed or bool(COUNT_STEPS.search(lowered) or EVER.search(lowered)))
+    stretch = stretches(lowered, threshold=timed or bool(COUNT_STEPS.search(lowered) or EVER.search(lowered) or FIRST_TIME.search(lowered)))
     framework = run_lexicon.framework if run_lexicon else "verl"
-    mentions = find(stretch.rest, [base(framework), *([run_lexicon] if run_lexicon else [])])
+    lexicons = [base(framework), *([run_lexicon] if run_lexicon else [])]
+    mentions, statistic = _mentions(stretch, lexicons, present)
     names = _names(mentions, lowered, present)
     unknown = unknown_keys(lowered, mentions)
     plain = lowered
@@ -121,17 +126,24 @@ def understand(
         metrics = tuple(_once(metric for pattern, metric in METRIC_PHRASES if pattern.search(plain)))
     intents = frozenset(name for name, pattern in INTENTS.items() if pattern.search(lowered))
     properties = frozenset(name for name, pattern in PROPERTIES.items() if pattern.search(stretch.rest))
-    steps = tuple(_once(int(group) for match in _STEPS.finditer(stretch.rest) for group in match.groups() if group))
+    steps = tuple(dict.fromkeys(int(group) for match in _STEPS.finditer(stretch.rest) for group in match.groups() if group))
     places = frozenset(
         name for name, pattern in (("last", LAST), ("first", FIRST), ("max", MAXIMUM), ("min", MINIMUM)) if pattern.search(lowered)
     )
     settings = tuple(_once(names["setting"]))
     topic = topic_of(stretch.rest)
-    if _gives_way(topic, metrics, intents, settings):
+    if (topic == "step_seconds" and (stretch.window or statistic)) or gives_way(topic, metrics, intents, timed, lowered):
         topic = ""
     if CONFIGURED.search(lowered) and metrics and set(metrics) <= set(SETTING_OF_METRIC):
         settings, metrics = (*(SETTING_OF_METRIC[metric] for metric in metrics), *settings), ()
     concepts = tuple(_once(names["concept"]))
+    if (
+        not (metrics or extra or findings or settings or topic or history or steps)
+        and "why" in intents
+        and properties & _OF_A_CURVE
+        and not properties & {"crash", "slow"}
+    ):
+        metrics = next(((name,) for name in _MAIN if name in present), ())
     follow_up = False
     if history and not (metrics or extra or findings or settings or topic) and len(lowered) <= 80 and FOLLOW_UP.search(lowered):
         last = history[-1]
@@ -158,7 +170,7 @@ def understand(
         places=places,
         topic=topic,
         window=stretch.window,
-        statistic=stretch.statistic,
+        statistic=statistic,
         threshold=stretch.threshold,
         spellings=tuple(_once(t.key for t in names["metric_targets"] if t.key and t.weight > _SPELLED_OUT)),
         about_run=bool(RUN_WORDS.search(lowered)),
@@ -167,108 +179,25 @@ def understand(
     return _with_intent(question, lowered)
 
 
+def _mentions(stretch: Stretch, lexicons: Sequence[Lexicon], present: Container[str]) -> tuple[list[Mention], Statistic]:
+    """Names in the question. "Median response length" asks for a median, unless the log prints such a metric."""
+    mentions = find(stretch.rest, lexicons)
+    if not stretch.statistic:
+        return mentions, ""
+    inside = [m for m in mentions if any(m.first_char < end and start < m.last_char for start, end in stretch.statistic_at)]
+    if any(target.id in present and stretch.statistic not in ("mean", "sum") for m in inside for target in m.targets[:1]):
+        return mentions, ""
+    bare = stretch.rest
+    for start, end in stretch.statistic_at:
+        bare = bare[:start] + " " * (end - start) + bare[end:]
+    without = find(bare, lexicons)
+    return (without if inside and any(t.kind in ("metric", "key") for m in without for t in m.targets) else mentions), stretch.statistic
+
+
 def _with_intent(q: Question, lowered: str) -> Question:
     from dataclasses import replace
 
-    return replace(q, intent=_leading(q, lowered))
-
-
-def _gives_way(topic: str, metrics: Sequence[str], intents: frozenset[str], settings: Sequence[str]) -> bool:
-    """Whether what looks like a question about the run is one about a metric or setting, or asks why."""
-    if topic in ("learning", "critic_learning", "oom", "grad_clip", "total_throughput"):
-        return topic == "learning" and bool(metrics)
-    if "why" in intents or "change" in intents:
-        return True
-    others = [m for m in metrics if not m.startswith(("gpu_memory", "host_memory", "critic_gpu_memory", "time_step", "total_tokens", "prompt_", "epoch", "global_step", "mfu"))]
-    return bool(others) and (topic in OF_METRIC or topic in ("version", "algorithm", "eta", "steps_done"))
-
-
-def _of_moments(q: Question, lowered: str) -> str:
-    """The intent of a question about the run itself, a stretch of it, or a moment; "" when it is none."""
-    named, has = bool(q.metrics or q.extra_keys), q.intents
-    if BARE_WHY.search(lowered) and not named:
-        return "top_why"
-    if q.topic:
-        return "run"
-    if len(q.spellings) >= 2 and len(q.metrics) == 1 and SAME.search(lowered):
-        return "same"
-    if (len(q.steps) >= 2 and TWO_STEPS.search(lowered)) or (
-        q.window is not None and q.window.kind == "range" and None not in (q.window.low, q.window.high) and not named and not q.statistic
-    ):
-        return "two_steps"
-    if q.steps and not named and HAPPENED.search(lowered):
-        return "happened"
-    timed = bool(WHEN.search(lowered))
-    if q.threshold is not None and named:
-        return "moment"
-    if timed and "extremes" not in has and "change" not in has and not q.steps:
-        moving = bool(START.search(lowered) or IMPROVES.search(lowered) or BREAK.search(lowered))
-        if (named and (moving or q.properties & {"nan", "zero", "negative", "positive", "rising", "falling", "flat"})) or (
-            not named and (BREAK.search(lowered) or q.properties & {"crash", "falling", "nan"})
-        ):
-            return "moment"
-    if (q.window or q.statistic) and not has & {"why", "change"} and not STRICT_MEANING.search(lowered):
-        judged = "normal" in has and not q.statistic and "trend" not in has and not q.properties & {"rising", "falling"}
-        if (named and not judged) or (not named and q.window and not (q.settings or q.findings)):
-            return "stretch"
-    return ""
-
-
-def _leading(q: Question, lowered: str) -> str:
-    """The intent that decides the form of the answer."""
-    if intent := _of_moments(q, lowered):
-        return intent
-    named = bool(q.metrics or q.extra_keys)
-    has = q.intents
-    if q.settings and not q.metrics and not q.findings and ADVISED.search(lowered):
-        return "setting"
-    if not named:
-        if "which" in has:
-            return "which"
-        if "crash" in q.properties and any(name.startswith(("crash", "hang")) for name in q.findings):
-            return "finding"
-        if "time" in has or (TIMERS_SLOW.search(lowered) and not q.findings):
-            return "time"
-        if q.settings and not q.findings and (SETTING_WORDS.search(lowered) or has & {"value", "meaning"} or not has):
-            return "setting"
-        if q.findings:
-            return "finding"
-        if "crash" in q.properties:
-            return "crash"
-        if q.concepts and not q.about_run and (has & {"meaning", "why", "compare"} or not has):
-            return "concept"
-        if "overview" in has or "normal" in has:
-            return "overview"
-        if "change" in has:
-            return "change"
-        if q.concepts:
-            return "concept"
-        if q.settings:
-            return "setting"
-        return "overview" if has & {"why"} and q.about_run and len(lowered) <= 40 else "unknown"
-    if "which" in has and len(q.metrics) < 2 and not has & {"why"}:
-        return "which"
-    if "time" in has and all(name.startswith(("time_", "per_token", "throughput", "mfu", "seconds")) for name in q.metrics):
-        return "time"
-    if len(q.metrics) >= 2 and ("compare" in has or ("why" not in has and SAME.search(lowered))):
-        return "compare"
-    if MY_VALUE.search(lowered) and not STRICT_MEANING.search(lowered) and not has & {"why", "normal", "change"}:
-        return "value"
-    for intent in ("why", "normal", "change"):
-        if intent in has and not (intent == "normal" and "meaning" in has and not q.properties):
-            return intent
-    if q.steps and not has - {"value", "meaning"}:
-        return "value"
-    for intent in ("trend", "extremes"):
-        if intent in has:
-            return intent
-    if "value" in has and ("meaning" not in has or q.steps or q.places):
-        return "value"
-    if "meaning" in has:
-        return "meaning"
-    if q.properties - {"flat"}:
-        return "why"
-    return "about"
+    return replace(q, intent=leading(q, lowered))
 
 
 def _names(mentions: Sequence[Mention], lowered: str, present: Container[str]) -> dict[str, list]:  # type: ignore[type-arg]
@@ -280,14 +209,19 @@ def _names(mentions: Sequence[Mention], lowered: str, present: Container[str]) -
         kinds = {target.kind for target in mention.targets}
         targets = [t for t in mention.targets if t.kind == "metric"]
         settings = [t for t in mention.targets if t.kind == "setting"]
+        if settings and all(t.foreign and t.id not in present for t in targets):
+            targets = []
         first_is_metric = mention.targets[0].kind == "metric"
-        if targets and settings and not certain_metric and (ADVISED.search(lowered) or (not first_is_metric and SETTING_WORDS.search(lowered))):
+        if targets and settings and (EXPLICIT_SETTING.search(lowered) or (not certain_metric and ADVISED.search(lowered))):
+            targets = []
+        if targets and settings and not certain_metric and not first_is_metric and SETTING_WORDS.search(lowered):
             targets = []
         if targets and not (settings and certain_metric and settings[0].weight >= targets[0].weight):
-            out["metric_targets"].append(_role(targets, critic, lowered, present))
+            out["metric_targets"].append(_role(targets, critic, lowered, present, {t.id for t in out["metric_targets"]}))
         if "key" in kinds:
             out["key_targets"].append(next(t for t in mention.targets if t.kind == "key"))
-        if settings and (not targets or settings[0].weight >= targets[0].weight - 1.0):
+        wanted = bool(ADVISED.search(lowered) or SETTING_WORDS.search(lowered))
+        if settings and (not targets or settings[0].weight >= targets[0].weight - (1.0 if wanted else 0.0)):
             best = settings[0].weight
             out["setting"].extend(t.id for t in settings[:3] if t.weight == best)
         out["finding"].extend(t.id for t in mention.targets if t.kind == "finding")
@@ -295,10 +229,12 @@ def _names(mentions: Sequence[Mention], lowered: str, present: Container[str]) -
     return out
 
 
-def _role(targets: Sequence[Target], critic: bool, lowered: str, present: Container[str]) -> Target:
+def _role(targets: Sequence[Target], critic: bool, lowered: str, present: Container[str], taken: Container[str]) -> Target:
     """Of the metrics that share a name the one whose other words the question has (``rollouter … idle_ratio``), else the
     critic's when it speaks of the critic, else the likeliest."""
     best = [t for t in targets if t.weight >= targets[0].weight - 0.3]
+    best = [t for t in best if not t.foreign and t.id in present] or [t for t in best if not t.foreign or t.id in present] or best
+    best = [t for t in best if t.id not in taken] or best
     if len(best) == 1:
         return best[0]
     if critic and (of_critic := [t for t in best if t.key.startswith("critic/") or t.id.startswith(("critic", "value"))]):

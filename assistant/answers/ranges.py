@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from assistant.answers.context import Context, trend_words
 from assistant.answers.evidence import Curve, curve
 from assistant.answers.windows import Window
-from assistant.run import IntArray, Series
+from assistant.run import FloatArray, IntArray, Series
+
+FIGURES: Mapping[str, Callable[[FloatArray], Any]] = {"mean": np.mean, "median": np.median, "sum": np.sum, "std": np.std}
 
 
 def in_stretch(context: Context, found: Curve, *, short: bool = False) -> str:
@@ -25,9 +28,11 @@ def in_stretch(context: Context, found: Curve, *, short: bool = False) -> str:
     span = span_of(context, series, finite)
     n = context.evidence.count(len(finite), f"values of {series.name} in the stretch")
     if len(finite) == 1:
-        return context.glue([context.say("value_is", key=series.name, value=context.at(series.point(int(finite[0])))), _missing(context, window, 1)])
-    figure = _figure(context, series, finite, name)
-    parts = [context.say(f"stretch_{name}", key=series.name, value=figure, span=span, n=n.text)]
+        return context.glue(
+            [context.say("value_is", key=series.name, value=context.at(series.point(int(finite[0])))), _missing(context, window, 1)]
+        )
+    value = _figure(context, series, finite, name)
+    parts = [_extreme(context, series, finite, span), context.say(f"stretch_{name}", key=series.name, value=value, span=span, n=n.text)]
     if dropped := len(chosen) - len(finite):
         k = context.evidence.count(dropped, f"values of {series.name} in the stretch that are not finite")
         parts.append(context.say("stretch_nonfinite", k=k.text))
@@ -35,7 +40,7 @@ def in_stretch(context: Context, found: Curve, *, short: bool = False) -> str:
     if short:
         parts.append(_before(context, series, finite))
         return context.glue(parts)
-    if name != "sum" and values.min() != values.max():
+    if name != "sum" and values.min() != values.max() and not parts[0]:
         low, high = int(finite[np.argmin(values)]), int(finite[np.argmax(values)])
         parts.append(context.say("stretch_range", low=context.at(series.point(low)), high=context.at(series.point(high))))
     if window is not None and name in ("mean", "median"):
@@ -47,6 +52,26 @@ def in_stretch(context: Context, found: Curve, *, short: bool = False) -> str:
         parts.append(context.say(f"stretch_tail_{name}", value=tail, span=span_of(context, series, last)))
     parts.append(context.scaled_note(found))
     return context.glue(parts)
+
+
+def _extreme(context: Context, series: Series, chosen: IntArray, span: str) -> str:
+    """The highest or lowest value of the stretch, when that is asked for."""
+    places, values = context.question.places, series.values[chosen]
+    out = []
+    for place, key, at in (("max", "stretch_highest", np.argmax(values)), ("min", "stretch_lowest", np.argmin(values))):
+        if place in places:
+            out.append(context.say(key, key=series.name, span=span, value=context.at(series.point(int(chosen[at])))))
+    return context.glue(out)
+
+
+def meant(context: Context) -> list[str]:
+    """ "The highest score" asks for the peak of the curve of means, not for the metric of each batch's maximum."""
+    out = []
+    for metric in context.question.metrics:
+        mean = metric.removesuffix("_max").removesuffix("_min") + "_mean"
+        whole = "extremes" in context.question.intents and not context.question.key_of(metric)
+        out.append(mean if whole and mean != metric and context.series(mean) is not None else metric)
+    return list(dict.fromkeys(out))
 
 
 def selected(series: Series, window: Window | None) -> IntArray:
@@ -81,7 +106,7 @@ def span_of(context: Context, series: Series, chosen: IntArray) -> str:
 
 def _figure(context: Context, series: Series, chosen: IntArray, name: str) -> str:
     values = series.values[chosen]
-    value = float({"mean": np.mean, "median": np.median, "sum": np.sum, "std": np.std}[name](values))
+    value = float(FIGURES[name](values))
     steps = series.steps[chosen]
     formula = f"{name} of {series.name}, steps {int(steps[0])}–{int(steps[-1])}"
     return context.evidence.derived(value, formula, metric=series.name, text=figure(value)).text

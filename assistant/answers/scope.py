@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from assistant.answers.evidence import Evidence
 from assistant.answers.numerals import Numeral
-from assistant.lexicon import MAX_QUESTION, Lexicon, base, find, of_run
+from assistant.lexicon import MAX_QUESTION, Lexicon, Target, base, find, of_run
 from assistant.run import Run
 
 _SENTENCE_END = re.compile(r"[.!?](?=[\s*`\"')\]]|$)|[。！？；;]|\n+")
@@ -106,10 +106,10 @@ class Sentence:
     def step_of(self, numeral: Numeral) -> int | None:
         """The step that a value is said to be of."""
         if m := _STEP_AFTER.match(self.whole, numeral.end, min(self.end + 1, numeral.end + 60)):
-            following = self.whole[m.end() : m.end() + 4]
+            following = self.whole[m.end() : m.end() + 20]
             if following.lstrip("`* ").startswith("行"):
                 return None
-            if not re.match(r"\s?(?:–|-|~|to\b|至|到)", following):
+            if not re.match(r"\s?步?\s?(?:–|-|~|to\b|至|到)\s*(?:steps?\s*|第\s?)?[`*]*\d+(?![\d.,]*\d|[%e])", following):
                 return int(m[1].replace(",", ""))
             return None
         if _FROM.search(self.whole[max(self.start, numeral.start - 16) : numeral.start]):
@@ -175,15 +175,10 @@ def sentences(text: str) -> list[tuple[int, int]]:
 
 def scoped(text: str, numbers: Sequence[Numeral], evidence: Evidence) -> list[Sentence]:
     """The sentences of ``text`` with their mentions and numbers."""
-    folded = same_length(text)
-    lexicons = [base(), _own_names(evidence.diagnosis.run)]
-    by_canonical: dict[str, list[str]] = {}
-    for key, name in evidence.view.names.items():
-        by_canonical.setdefault(_stem(name.canonical), []).append(key)
-    columns = evidence.diagnosis.run.columns
+    folded, names = same_length(text), _Names(evidence)
     out = []
     for start, end in sentences(text):
-        mentions = _mentions(folded, start, min(end, start + MAX_QUESTION), lexicons, by_canonical, columns) if end > start else ()
+        mentions = names.mentions(folded, start, min(end, start + MAX_QUESTION))
         out.append(Sentence(text, start, end, mentions, [n for n in numbers if start <= n.start < end]))
     return out
 
@@ -198,43 +193,42 @@ def _own_names(run: Run) -> Lexicon:
     return _LAST[0][1]
 
 
-def _mentions(text, start, end, lexicons, by_canonical, columns) -> list[Mention]:  # type: ignore[no-untyped-def]
-    found: list[Mention] = []
-    part = text[start:end]
-    for one in find(part, lexicons):
-        first, last = start + one.first_char, start + one.last_char
-        written = text[first:last]
-        best = one.targets[0].weight
-        targets = [t for t in one.targets if t.weight >= best - 0.6]
-        metrics = [t for t in targets if t.kind in ("metric", "key")]
-        if metrics:
-            literal = _literal(text, first, last, columns)
-            if literal:
-                keys: tuple[str, ...] = (literal,)
-            else:
-                keys = tuple(
-                    dict.fromkeys(key for t in metrics for key in ([t.key] if t.kind == "key" else by_canonical.get(_stem(t.id), ())))
-                )
-            found.append(
-                Mention(first, last, "metric", tuple(t.id for t in metrics), keys, bool(literal) or "/" in written or "_" in written)
-            )
-        elif any(t.kind == "setting" for t in targets):
-            found.append(
-                Mention(
-                    first,
-                    last,
-                    "setting",
-                    tuple(t.id for t in targets if t.kind == "setting"),
-                    (written,),
-                    "." in written or "_" in written,
-                )
-            )
-        elif any(t.kind == "finding" for t in targets):
-            found.append(Mention(first, last, "finding", tuple(t.id for t in targets if t.kind == "finding")))
-    return found
+class _Names:
+    """What words mean in the text about one run."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        diagnosis = evidence.diagnosis
+        self.lexicons = [base(), _own_names(diagnosis.run)]
+        self.columns = diagnosis.run.columns
+        self.by_canonical: dict[str, list[str]] = {}
+        for key, name in evidence.view.names.items():
+            self.by_canonical.setdefault(_stem(name.canonical), []).append(key)
+        self.leading = {f.id: [point.metric for point in f.evidence[:1]] for f in diagnosis.findings}
+
+    def mentions(self, text: str, start: int, end: int) -> list[Mention]:
+        found: list[Mention] = []
+        for one in find(text[start:end], self.lexicons):
+            first, last = start + one.first_char, start + one.last_char
+            written = text[first:last]
+            targets = [t for t in one.targets if t.weight >= one.targets[0].weight - 0.6]
+            if metrics := [t for t in targets if t.kind in ("metric", "key")]:
+                literal = _literal(text, first, last, self.columns)
+                keys = [literal] if literal else [key for t in metrics for key in self._keys(t)]
+                shaped = bool(literal) or "/" in written or "_" in written
+                found.append(Mention(first, last, "metric", tuple(t.id for t in metrics), tuple(dict.fromkeys(keys)), shaped))
+            elif settings := tuple(t.id for t in targets if t.kind == "setting"):
+                found.append(Mention(first, last, "setting", settings, (written,), "." in written or "_" in written))
+            elif findings := tuple(t.id for t in targets if t.kind == "finding"):
+                keys = [key for name in findings for key in self.leading.get(name, ())]
+                found.append(Mention(first, last, "finding", findings, tuple(dict.fromkeys(keys))))
+        return found
+
+    def _keys(self, target: Target) -> Sequence[str]:
+        """Printed keys that a metric's name can mean: mean, maximum and minimum of one quantity alike."""
+        return [target.key] if target.kind == "key" else self.by_canonical.get(_stem(target.id), ())
 
 
-def _literal(text: str, first: int, last: int, columns) -> str:  # type: ignore[no-untyped-def]
+def _literal(text: str, first: int, last: int, columns: Container[str]) -> str:
     """The printed key that stands around ``text[first:last]``; "" when the words are no key."""
     a, b = first, last
     while a > 0 and ((text[a - 1].isalnum() and text[a - 1].isascii()) or text[a - 1] in "_/.@-"):

@@ -10,12 +10,15 @@ from assistant.answers.words import ADVISED
 from assistant.cards import Card, in_folder, pick
 from assistant.config_cards import UNLISTED, card_of
 from assistant.config_cards import default as default_of
+from assistant.derived import responses_per_step
 from assistant.diagnosis import render
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.settings import bounds
+from assistant.diagnosis.settings import settings as known_settings
 from assistant.lexicon import normal
 
 MOST = 3
+BATCH = "data.train_batch_size"
 
 
 def settings(context: Context) -> list[str]:
@@ -24,6 +27,12 @@ def settings(context: Context) -> list[str]:
     parts: list[str] = []
     for key in keys[:MOST]:
         parts.append(_one(context, key))
+        if key == BATCH and key not in context.diagnosis.run.config and (derived := responses_per_step(context.view)) is not None:
+            parts.append(
+                context.say(
+                    "responses_derived", n=context.evidence.derived(derived.value, derived.formula, text=str(int(derived.value))).text
+                )
+            )
         if about := card_of(key):
             context.evidence.cite(about.id)
             if text := pick(about.front.get("short"), context.language):
@@ -33,7 +42,7 @@ def settings(context: Context) -> list[str]:
     speaking = next((f for f in context.diagnosis.findings if _speaks_of(context, f, keys)), None)
     if speaking is not None:
         parts.append(context.glue([context.say("setting_advice", title=context.titled(speaking)), context.evidence.summary(speaking)]))
-        parts.append(asked_settings(context, "\n".join(parts)))
+        parts.append(asked_settings(context, ""))
     elif advice:
         parts.append(context.say("setting_no_reason"))
     return parts
@@ -45,16 +54,19 @@ def _advice(context: Context, about: Card) -> list[str]:
     for name, label in (("effect", "setting_effect"), ("safe", "setting_safe"), ("pitfalls", "setting_pitfall")):
         if text := pick(about.front.get(name), context.language):
             out.append(context.say(label, text=shortened(text, 60, context.language)))
-    rows = [course(context, str(metric), short=True) for metric in about.front.get("shows") or () if context.series(str(metric)) is not None]
+    rows = [
+        course(context, str(metric), short=True) for metric in about.front.get("shows") or () if context.series(str(metric)) is not None
+    ]
     if rows:
         out.append(context.say("setting_shows", text=context.glue(rows[:3])))
     return out
 
 
 def _present_first(context: Context) -> list[str]:
-    config = context.diagnosis.run.config
-    asked = list(context.question.settings)
-    return [key for key in asked if key in config] or asked[:1]
+    """Of settings that share a name, those that the log shows: in its config, else in its metrics."""
+    run, asked = context.diagnosis.run, list(context.question.settings)
+    known = known_settings(run)
+    return [key for key in asked if key in run.config] or [key for key in asked if key in known] or asked[:1]
 
 
 def _one(context: Context, key: str) -> str:
@@ -69,9 +81,11 @@ def _one(context: Context, key: str) -> str:
     reason = context.say("setting_no_config" if not run.config else "setting_not_set")
     parts = [context.say("setting_absent", key=key, config=reason)]
     seen = bounds(run, key)
-    if seen.exact is not None:
-        value = context.evidence.derived(seen.exact, f"{key} as the metrics give it", text=plain_value(seen.exact))
-        parts.append(context.say("setting_seen", value=value.text))
+    shown = known_settings(run).get(key, seen.exact)
+    if shown is not None:
+        real = str(shown) if isinstance(shown, bool) else shown
+        fact = context.evidence.derived(real, f"{key} as the metrics give it", text=plain_value(shown))
+        parts.append(context.say("setting_seen", value=fact.text))
         return context.glue(parts)
     default = _default(context, key)
     if default is not None and seen.allows(default):

@@ -13,9 +13,11 @@ from assistant.answers.evidence import Curve
 from assistant.diagnosis import stats
 from assistant.run import FloatArray
 
-Kind = Literal["none", "rises", "falls", "rose_then_fell", "fell_then_rose"]
+Kind = Literal["none", "rises", "falls", "rose_then_fell", "fell_then_rose", "rose_early", "fell_early"]
 NET = 0.25
 """Share of the curve's span that start and end must differ by to be called one direction."""
+EARLY = 0.4
+"""Share of the span between start and end from which on a curve without a fitting rank trend is told as an early change."""
 BACK = 0.5
 """Share of the span that a curve must lose again after its extreme to be told in two parts."""
 
@@ -56,6 +58,9 @@ def shape_of(curve: Curve) -> Shape:
         return Shape("rose_then_fell", start, end, k, int(where[turn]))
     if (turn := _turn(values, level, low, start, end, span, -1)) is not None:
         return Shape("fell_then_rose", start, end, k, int(where[turn]))
+    if abs(net) > EARLY * span and n >= 20 and net * moved > 0 and net * found.z <= 0:
+        arrived = int(np.argmax(np.sign(net) * (level - end) >= -0.1 * span))
+        return Shape("rose_early" if net > 0 else "fell_early", start, end, k, int(where[arrived]))
     if found.rising and net > 0 and moved > 0:
         return Shape("rises", start, end, k)
     if found.falling and net < 0 and moved < 0:

@@ -13,14 +13,25 @@ from assistant.answers.ranges import figure, steps_in
 from assistant.diagnosis import stats
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.naming import metric_card
+from assistant.diagnosis.timing import OCCASIONAL
 from assistant.run import Series
 
 BEFORE = 20
 """Values before a step that say what is usual there."""
+FEW_BEFORE = 5
 FAR = 6.0
 """Deviations from the usual at which a value is said to have moved."""
 SHOWN = 4
-ALWAYS = ("score_mean", "validation", "policy_entropy", "response_length_mean", "policy_grad_norm", "reference_kl", "train_loss", "time_step")
+ALWAYS = (
+    "score_mean",
+    "validation",
+    "policy_entropy",
+    "response_length_mean",
+    "policy_grad_norm",
+    "reference_kl",
+    "train_loss",
+    "time_step",
+)
 OF_TIME = ("time_", "per_token_", "mfu", "throughput", "seconds", "host_memory")
 QUIET_EVENTS = frozenset({"progress", "start", "config-checked", "config-key", "from-scratch", "rebuilt"})
 
@@ -50,41 +61,96 @@ def happened(context: Context) -> list[str]:
     parts = []
     if here != step:
         parts.append(context.say("step_not_printed", step=asked, near=context.evidence.count(here, "nearest step of the log").text))
-    moved = sorted(_moved(context, here), key=lambda m: (m.of_time, -m.far))
+    named = [found for metric in context.question.metrics if (found := context.series(metric)) is not None]
+    if named:
+        return [*parts, *_of_metrics(context, named, here)]
+    moved = _distinct(sorted(_moved(context, here), key=lambda m: (m.of_time, m.series.name.endswith(("max", "min")), -m.far)))
     near = _onsets(context, here)
     if moved:
         rows = [_row(context, one) for one in moved[:SHOWN]]
         shown = context.evidence.count(here, "step looked at").text
         n = context.evidence.count(len(moved), f"metrics far from their level at step {here}").text
         parts.append(context.say("step_moved" if len(moved) > SHOWN else "step_moved_all", step=shown, n=n, rows=context.joined(rows)))
+    elif np.count_nonzero(steps < here) < FEW_BEFORE:
+        parts.append(context.say("step_no_before", step=context.evidence.count(here, "step looked at").text))
     else:
         parts.append(context.say("step_quiet", step=context.evidence.count(here, "step looked at").text))
+    if names := [
+        s.name for m in OCCASIONAL if (s := context.series(m)) is not None and len(s) < 0.8 * len(steps) and s.index_at(here) is not None
+    ]:
+        parts.append(context.say("step_occasional", names=context.say("comma").join(code(name) for name in names)))
     if near:
         parts.append(context.say("step_findings", titles=context.joined([context.titled(f) + context.since(f) for f in near[:3]])))
     if events := _events(context, here):
         parts.append(context.say("step_events", events=context.joined(events)))
     parts.append(_values(context, here, {id(one.series) for one in moved[:SHOWN]}))
-    if open_ := [f for f in context.diagnosis.faults if f not in near and f.first_step is not None and f.first_step < here and (f.last_step is None or f.last_step >= here) and f.severity != "low"]:
+    if open_ := [
+        f
+        for f in context.diagnosis.faults
+        if f not in near
+        and f.first_step is not None
+        and f.first_step < here
+        and (f.last_step is None or f.last_step >= here)
+        and f.severity != "low"
+    ]:
         parts.append(context.say("step_during", titles=context.joined([context.titled(f) + context.since(f) for f in open_[:2]])))
     return [part for part in parts if part]
+
+
+def _of_metrics(context: Context, named: list[Series], step: int) -> list[str]:
+    """The metrics asked for at a step: what they were before, there and after, and the findings that rest on that point."""
+    parts = []
+    for series in named[:SHOWN]:
+        index = series.index_at(step)
+        if index is None:
+            parts.append(context.say("step_no_value", key=series.name, step=context.evidence.count(step, "step looked at").text))
+            continue
+        rows = [context.say("value_is", key=series.name, value=context.at(series.point(index)))]
+        before = series.values[max(0, index - BEFORE) : index]
+        before = before[np.isfinite(before)]
+        if len(before) >= 3:
+            n = context.evidence.count(len(before), f"values of {series.name} before step {step}")
+            usual = context.evidence.derived(
+                float(np.median(before)),
+                f"median of {len(before)} values of {series.name} before step {step}",
+                metric=series.name,
+                text=figure(float(np.median(before))),
+            )
+            rows.append(context.say("step_usual", n=n.text, usual=usual.text))
+        if index + 1 < len(series):
+            rows.append(context.say("step_after", value=context.at(series.point(index + 1))))
+        parts.append(context.glue(rows))
+    keys = {series.name for series in named}
+    near = _onsets(context, step)
+    about = [f for f in context.diagnosis.findings if f in near or any(p.metric in keys and p.step == step for p in f.evidence)]
+    parts += [context.evidence.summary(f) for f in about[:2]]
+    if events := _events(context, step):
+        parts.append(context.say("step_events", events=context.joined(events)))
+    return parts
 
 
 def two_steps(context: Context) -> list[str]:
     """Two steps side by side: the metrics asked for, else the main ones and those that differ most."""
     question = context.question
-    ends = list(question.steps[:2]) if len(question.steps) >= 2 else steps_in(question.window, question.steps) if question.window else []
+    steps = context.view.steps
+    if not len(steps):
+        return [context.say("no_values")]
+    ends = list(question.steps[:2])
+    if len(ends) < 2 and question.window is not None:
+        ends = steps_in(question.window, question.steps)
+    if len(ends) < 2:  # "compared with the start"
+        ends = [int(steps[0]), *(ends or [int(steps[-1])])]
     first, second = sorted(ends[:2])
     wanted = [s for metric in question.metrics if (s := context.series(metric)) is not None]
     wanted += [s for key in question.extra_keys if (s := context.view.printed(key)) is not None and len(s)]
     named = bool(wanted)
-    steps = context.view.steps
-    if not len(steps):
-        return [context.say("no_values")]
     parts: list[str] = []
     for step in (first, second):
         if step < steps[0] or step > steps[-1]:
             limits = [context.evidence.count(int(s), "step of the log").text for s in (steps[0], steps[-1])]
-            parts.append(context.say("step_outside", step=context.evidence.count(step, "step asked for").text, first=limits[0], last=limits[1]))
+            parts.append(
+                context.say("step_outside", step=context.evidence.count(step, "step asked for").text, first=limits[0], last=limits[1])
+            )
     if parts:
         return parts
     rows: list[str] = []
@@ -130,7 +196,7 @@ def _differing(context: Context, first: int, second: int) -> list[Series]:
         if series is None or series.name in names or metric_card(canonical) is None:
             continue
         a, b = _near(series, first), _near(series, second)
-        if a is None or b is None or series.values[a] == series.values[b]:
+        if a is None or b is None or series.values[a] == series.values[b] or any(_same(series, other) for other in main):
             continue
         finite = series.values[series.finite]
         noise = stats.mad(np.diff(finite)) if len(finite) > 5 else 0.0
@@ -140,6 +206,11 @@ def _differing(context: Context, first: int, second: int) -> list[Series]:
             scored.append((far, series))
     scored.sort(key=lambda row: -row[0])
     return [*main, *(series for _, series in scored[:3])]
+
+
+def _same(a: Series, b: Series) -> bool:
+    """Whether two metrics are one curve: score and reward without a KL term."""
+    return len(a) == len(b) and bool(np.array_equal(a.values, b.values, equal_nan=True))
 
 
 def _change(context: Context, series: Series, a: int, b: int) -> str:
@@ -174,27 +245,46 @@ def _moved(context: Context, step: int) -> list[Moved]:
             if len(before):
                 out.append(Moved(series, index, float(np.median(before)), float("inf"), False))
             continue
-        if len(before) < 5:
+        if len(before) < FEW_BEFORE:
             continue
         usual = float(np.median(before))
         spread = max(stats.mad(before), 2 * series.resolution(index), 0.02 * abs(usual), 1e-9)
         far = abs(float(series.values[index]) - usual) / spread
         if far > FAR:
-            out.append(Moved(series, index, usual, far, canonical.startswith(OF_TIME)))
+            out.append(Moved(series, index, usual, far, canonical.startswith(OF_TIME) or series.name.startswith(("timing", "perf/"))))
+    return out
+
+
+def _distinct(moved: list[Moved]) -> list[Moved]:
+    """Without those that repeat another's values under a second name."""
+    seen: set[tuple[float, float]] = set()
+    out = []
+    for one in moved:
+        mark = (float(one.series.values[one.index]), one.usual)
+        if mark not in seen or mark[0] != mark[0]:
+            out.append(one)
+        seen.add(mark)
     return out
 
 
 def _row(context: Context, one: Moved) -> str:
     series = one.series
     at = context.evidence.point(series.point(one.index))
-    usual = context.evidence.derived(one.usual, f"median of up to {BEFORE} values of {series.name} before step {int(series.steps[one.index])}", metric=series.name, text=figure(one.usual))
+    usual = context.evidence.derived(
+        one.usual,
+        f"median of up to {BEFORE} values of {series.name} before step {int(series.steps[one.index])}",
+        metric=series.name,
+        text=figure(one.usual),
+    )
     return context.say("moved_row", key=series.name, value=at.text, usual=usual.text)
 
 
 def _onsets(context: Context, step: int) -> list[Finding]:
     steps = context.view.steps
-    reach = max(1, len(steps) // 100)
-    return [f for f in context.diagnosis.findings if f.severity != "info" and f.first_step is not None and abs(f.first_step - step) <= reach]
+    reach = max(1, len(steps) // 100) if len(steps) >= 50 else 0
+    return [
+        f for f in context.diagnosis.findings if f.severity != "info" and f.first_step is not None and abs(f.first_step - step) <= reach
+    ]
 
 
 def _events(context: Context, step: int) -> list[str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from assistant.answers.about import absent
 from assistant.answers.context import Context
+from assistant.answers.duration import summed_step
 from assistant.answers.evidence import curve
 from assistant.answers.problems import KEY_METRICS
-from assistant.answers.ranges import in_stretch
+from assistant.answers.ranges import in_stretch, meant
 
+STEP_TIME = ("time_step", "seconds_per_step")
 MOST = 4
 """Metrics answered for at once."""
 
@@ -16,9 +18,12 @@ def stretch(context: Context) -> list[str]:
     """The statistic asked for, per metric; without a metric, the main ones before and in the stretch."""
     question = context.question
     parts: list[str] = []
-    for metric in question.metrics[:MOST]:
+    for metric in meant(context)[:MOST]:
         found = context.curve(metric)
-        parts.extend(absent(context, metric) if found is None else [in_stretch(context, found)])
+        if found is None and metric in STEP_TIME and (summed := summed_step(context)):
+            parts.append(summed)
+        else:
+            parts.extend(absent(context, metric) if found is None else [in_stretch(context, found)])
     for key in question.extra_keys[:MOST]:
         series = context.view.printed(key)
         if series is not None and len(series):

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from assistant.answers.about import absent
 from assistant.answers.context import Context, course_of, explaining
-from assistant.answers.evidence import Curve, code, curve
+from assistant.answers.duration import summed_step
+from assistant.answers.evidence import Curve, code, curve, plain_value
+from assistant.answers.ranges import meant
 from assistant.answers.verdict import FEW
 from assistant.answers.words import MAXIMUM, MINIMUM
+from assistant.cards import card
 from assistant.diagnosis import stats
+from assistant.diagnosis.naming import metric_card
+from assistant.diagnosis.settings import settings as known_settings
 from assistant.spoken_names import SETTING_OF_METRIC
 
+STEP_TIME = ("time_step", "seconds_per_step")
 MOST = 4
 """Metrics answered for at once."""
 
@@ -19,9 +27,12 @@ MOST = 4
 def values(context: Context) -> list[str]:
     """Values, extremes or trends of the metrics in the question; a metric that is absent is said to be."""
     parts: list[str] = []
-    for metric in _meant(context)[:MOST]:
+    for metric in meant(context)[:MOST]:
         shape = context.curve(metric)
-        parts.extend(absent(context, metric) if shape is None else [_one(context, shape, metric)])
+        if shape is None and (repeated := _setting_instead(context, metric) or (summed_step(context) if metric in STEP_TIME else "")):
+            parts.append(repeated)
+        else:
+            parts.extend(absent(context, metric) if shape is None else [_one(context, shape, metric)])
     for key in context.question.extra_keys[:MOST]:
         series = context.view.printed(key)
         if series is not None and len(series):
@@ -34,6 +45,20 @@ def values(context: Context) -> list[str]:
     return parts
 
 
+def _setting_instead(context: Context, metric: str) -> str:
+    """The setting that a metric would repeat, when the log shows only the setting."""
+    key = SETTING_OF_METRIC.get(metric, "")
+    value = known_settings(context.diagnosis.run).get(key)
+    if value is None:
+        return ""
+    shown = (
+        context.evidence.config(key, value)
+        if key in context.diagnosis.run.config
+        else context.evidence.derived(value, f"{key} as the metrics give it", text=plain_value(value))
+    )
+    return context.say("setting_is_noline", key=key, value=shown.text if isinstance(shown.value, float) else code(shown.text))
+
+
 def _settings(context: Context) -> list[str]:
     """For a metric that repeats a setting, what the log's config says of it: a learning rate may print as 0.000."""
     config, out = context.diagnosis.run.config, []
@@ -43,16 +68,6 @@ def _settings(context: Context) -> list[str]:
             value = context.evidence.config(key, config[key])
             out.append(context.say("setting_is_noline", key=key, value=value.text if isinstance(value.value, float) else code(value.text)))
     return out
-
-
-def _meant(context: Context) -> list[str]:
-    """ "The highest score" asks for the peak of the curve of means, not for the metric of each batch's maximum."""
-    out = []
-    for metric in context.question.metrics:
-        mean = metric.removesuffix("_max").removesuffix("_min") + "_mean"
-        whole = context.question.intent == "extremes" and not context.question.key_of(metric)
-        out.append(mean if whole and mean != metric and context.series(mean) is not None else metric)
-    return list(dict.fromkeys(out))
 
 
 def _one(context: Context, shape: Curve, metric: str) -> str:
@@ -72,12 +87,30 @@ def _told(context: Context, shape: Curve) -> str:
     if intent == "trend":
         return _trend(context, shape)
     key = shape.series.name
+    if not shape.moves and shape.n_finite > 1:
+        return course_of(context, shape)
     if "first" in context.question.places and "last" not in context.question.places:
         return context.say("value_first", key=key, value=context.at(shape.point(shape.first)))
     last = context.say("value_last", key=key, value=context.at(shape.point(shape.last)))
     if "last" in context.question.places or shape.n_finite == 1:
         return last
     return context.glue([last, course_of(context, shape)])
+
+
+BEST = re.compile(r"\b(?:best|worst)\b|最好|最差")
+GOOD_WORDS = ("best", "最好")
+
+
+def _good(context: Context, shape: Curve) -> str:
+    """Which way is good for a metric, by its card: "up", "down" or ""; of a norm, a loss or a time less is better."""
+    name = context.view.names.get(shape.series.name)
+    canonical = (name.canonical if name is not None else "") or ""
+    found = metric_card(canonical)
+    rows = card(found).front.get("metrics") or () if found else ()
+    good = next((str(row.get("good")) for row in rows if row["id"] == canonical), "")
+    if good in ("up", "down"):
+        return good
+    return "down" if canonical.endswith(("grad_norm", "loss")) or canonical.startswith("time_") else ""
 
 
 def _at(context: Context, shape: Curve, step: int) -> str:
@@ -96,6 +129,9 @@ def _extremes(context: Context, shape: Curve) -> str:
     assert shape.last is not None
     text = context.question.text.lower()
     want_high, want_low = bool(MAXIMUM.search(text)), bool(MINIMUM.search(text))
+    if BEST.search(text) and (wanted := _good(context, shape)):
+        want_high = (wanted == "up") == (BEST.search(text)[0] in GOOD_WORDS)  # type: ignore[index]
+        want_low = not want_high
     key = shape.series.name
     parts = []
     if want_high or not want_low:

@@ -58,14 +58,16 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
     "why": words(
         r"\b(why|how come|what (causes?|caused|happened|went wrong|is the reason|could be the reason)|reasons?|due to what|"
         r"how is (that|this) possible)\b",
-        r"\bhow can\b.{0,60}\bbe\b|\bwhat is going on\b|\bwhat is happening\b|\bwtf\b|\bwhats the\b",
-        r"(为什么|为何|为啥|怎么会|怎么回事|什么原因|原因|咋回事|什么问题|哪里有问题|出了什么|発生|發生了?什么|发生了什么|為什麼|是.{0,12}导致)",
+        r"\bhow can\b.{0,60}\bbe\b|\bwhat('?s| is) going on\b|\bwhat is happening\b|\bwtf\b|\bwhats the\b",
+        r"(为什么|为何|为啥|怎么会|怎么回事|什么原因|原因|咋回事|什么问题|哪里有问题|出了什么|発生|發生了?什么|发生了什么|為什麼|"
+        r"是.{0,12}导致)",
     ),
     "normal": words(
         r"\b(normal|worry|worried|worrying|ok|okay|healthy|bad|good|fine|dangerous|serious|a problem|a bug|broken|expected|"
         r"concern\w*|ignore|"
         r"too (high|low|big|small|large|much|conservative)|right|wrong|trust|stuck|dead)\b",
-        r"(正常|健康|有问题|是不是|要紧|严重|危险|好事|可信|合理|对吗|行吗|可以吗|算高|算低|高吗|低吗|大吗|小吗|吗[?？]?$|没事|bug|坏了|正确|太(高|低|大|小|慢|保守))",
+        r"(正常|健康|有问题|是不是|要紧|严重|危险|好事|可信|合理|对吗|行吗|可以吗|算高|算低|高吗|低吗|大吗|小吗|吗[?？]?$|没事|bug|坏了|"
+        r"正确|太(高|低|大|小|慢|保守))",
     ),
     "meaning": words(
         r"\b(what (does|do)\b.{0,60}\bmean|what (is|are) (a |an |the )?[\w/@. -]+\??$|meaning of|definition|define|explain|"
@@ -85,7 +87,8 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"\b(what('?s| is| was| went)? wrong|diagnos\w*|summary|summari[sz]e|overview|any (problems?|issues?)|anything wrong|"
         r"how is (my|the|this) (run|training|it)|"
         r"how('?s| is) it going|what do you (see|think)|analy[sz]e|check (my|this|the) (run|log|training))\b",
-        r"(总结|概览|总览|诊断|分析一下|看看(这|我)|整体|怎么样|训练.{0,6}(正常|健康|有问题)吗?|有没有(什么)?问题|有什么问题|哪里(有问题|不对|出了问题)|跑得|帮我看)",
+        r"(总结|概览|总览|诊断|分析一下|看看(这|我)|整体|怎么样|训练.{0,6}(正常|健康|有问题)吗?|有没有(什么)?问题|有什么问题|"
+        r"哪里(有问题|不对|出了问题)|跑得|帮我看)",
     ),
 }
 """Every intent whose pattern matches is noted; `question.understand` decides which one leads."""
@@ -128,8 +131,9 @@ PROPERTIES: Mapping[str, re.Pattern[str]] = {
     ),
     "slow": words(r"\b(slow\w*|takes? (so |too |very |extremely )?long|speed|hours)\b", r"(慢|耗时|太久|很久|提速|加速)"),
     "crash": words(
-        r"\b(crash\w*|died|killed|abort(s|ed)?|fail(s|ed|ure)?|exception|traceback|oom|out of memory|exited|hang(s|ing)?|hung|stopped)\b",
-        r"(崩溃|挂了|报错|被杀|杀掉|退出|异常|爆显存|显存爆|内存爆|卡死|失败|停了)",
+        r"\b(crash\w*|die[ds]?|killed|abort(s|ed)?|fail(s|ed|ure)?|exception|traceback|oom|out of memory|exited|hang(s|ing)?|hung|"
+        r"stopped)\b",
+        r"(崩溃|挂(?:了|的|掉)|报错|被杀|杀掉|退出|异常|爆显存|显存爆|内存爆|卡死|失败|停(?:了|的)|死(?:了|掉|的))",
     ),
 }
 
@@ -142,7 +146,7 @@ FOLLOW_UP = words(
 )
 
 LAST = words(r"\b(latest|last|current(ly)?|now|final|end)\b", r"(最新|最后|当前|现在|目前|最终)")
-FIRST = words(r"\b(first|start(s|ed)?|begin\w*|initial(ly)?)\b", r"(最初|开始|初始|一开始|起始|第一步)")
+FIRST = words(r"\b(first|start(s|ed)?|begin\w*|initial(ly)?)\b", r"(最初|开始|初始|一开始|起始|第一[步次个]|首[次个步]|刚开始)")
 MAXIMUM = words(r"\b(highest|maximum|max|peak|largest|best)\b", r"(最高|最大|峰值|最好)")
 MINIMUM = words(r"\b(lowest|minimum|min|smallest|worst)\b", r"(最低|最小|最差)")
 
@@ -167,12 +171,30 @@ STEP_TAKES = words(
     r"(一步|每步)[^，。？?]{0,8}(秒|分钟|小时)",
 )
 
-BARE_WHY = words(r"^\W*(?:but |so |ok |and )?(?:why|how come|what happened|wtf)\b[\s?!.]*$", r"^\W*(?:为什么|为啥|为何|怎么回事|咋回事|原因(?:呢)?|发生了什么)(?:啊|呢|呀)?[\s?？!！。.]*$")
+AGAINST = words(r"\b(than|compar\w*|vs\.?|versus|against|relative to)\b", r"比|相比|对比")
+CONVERGED = words(r"\bconverg\w*", r"收敛")
+EXPLICIT_SETTING = words(
+    r"\b(settings?|configured|hyper-?parameters?|options?|knobs?)\b",
+    r"(配置|设置|参数|超参)(?:项|值)?(?:是|为)?(?:多少|多大|几|什么|$|[?？])",
+)
+BARE_WHY = words(
+    r"^\W*(?:but |so |ok |and )?(?:why|how come|what happened|wtf)\b[\s?!.]*$",
+    r"^\W*(?:为什么|为啥|为何|怎么回事|咋回事|原因(?:呢)?|发生了什么)(?:啊|呢|呀)?[\s?？!！。.]*$",
+)
 ADVISED = words(
-    r"\bshould (?:i|we)\b.{0,20}\b(?:raise|lower|increase|decrease|reduce|change|turn|use|set|disable|enable|tune|try)\b|\bwhat should\b.{0,30}\bbe\b|"
-    r"\b(?:recommended|reasonable|sensible|good|best|right|suitable|proper) (?:value|setting|choice|range|number)?\b.{0,8}\b(?:for|of)\b|\bhow (?:high|low|big|large|small) (?:should|can|may)\b|\bset .{0,30}\bto\b",
-    r"(?:设|调|取|用|选)(?:成|为|到|置)?(?:多(?:大|少|高|小)|几)|(?:多大|多少|多高|几)(?:比较|才|最)?(?:合适|好|合理)|(?:该|要不要|需要|应该|可以|能不能|是否(?:该|要|需要)).{0,6}(?:调|改|降|升|加|减|开|关|设)|要(?:调|改|降|加)(?:大|小|高|低|整)?吗",
+    r"\bshould (?:i|we)\b.{0,20}\b(?:raise|lower|increase|decrease|reduce|change|turn|use|set|disable|enable|tune|try)\b|"
+    r"\bwhat should\b.{0,30}\bbe\b|"
+    r"\b(?:recommended|reasonable|sensible|good|best|right|suitable|proper) (?:value|setting|choice|range|number)?\b.{0,8}\b(?:for|"
+    r"of)\b|\bhow (?:high|low|big|large|small) (?:should|can|may)\b|\bset .{0,30}\bto\b",
+    r"(?:设|调|取|用|选)(?:成|为|到|置)?(?:多(?:大|少|高|小)|几)|(?:多大|多少|多高|几)(?:比较|才|最)?(?:合适|好|合理)|(?:该|要不要|需要|"
+    r"应该|可以|能不能|是否(?:该|要|需要)).{0,6}(?:调|改|降|升|加|减|开|关|设)|要(?:调|改|降|加)(?:大|小|高|低|整)?吗",
 )
 """What to set a setting to, or whether to change it."""
-MY_VALUE = words(r"\b(?:what(?:'?s| is| are| was)) (?:my|our|the (?:current|latest|final|present))\b", r"(?:我的|现在的|当前的?|目前的?).{0,16}(?:是(?:多少|啥|什么)|多少|$|[?？])")
-STRICT_MEANING = words(r"\b(?:what (?:does|do)\b.{0,60}\bmean\b|meaning of|definition|define|explain|how (?:is|are) .{0,50}(?:computed|calculated|defined))", r"什么意思|啥意思|含义|意味着|怎么(?:算|计算)|如何(?:算|计算)|定义|解释")
+MY_VALUE = words(
+    r"\b(?:what(?:'?s| is| are| was)) (?:my|our|the (?:current|latest|final|present))\b",
+    r"(?:我的|现在的|当前的?|目前的?).{0,16}(?:是(?:多少|啥|什么)|多少|$|[?？])",
+)
+STRICT_MEANING = words(
+    r"\b(?:what (?:does|do)\b.{0,60}\bmean\b|meaning of|definition|define|explain|how (?:is|are) .{0,50}(?:computed|calculated|defined))",
+    r"什么意思|啥意思|含义|意味着|怎么(?:算|计算)|如何(?:算|计算)|定义|解释",
+)

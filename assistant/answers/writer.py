@@ -36,6 +36,25 @@ WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
 }
 
 
+FACTS = frozenset(
+    {
+        "version",
+        "algorithm",
+        "gpus",
+        "responses",
+        "eta",
+        "elapsed",
+        "step_seconds",
+        "steps_done",
+        "total_throughput",
+        "total_tokens",
+        "memory",
+        "grad_clip",
+    }
+)
+"""Topics whose answer is a plain fact: nothing is added on what is more urgent."""
+
+
 def write(context: Context) -> str:
     """The answer as Markdown: paragraphs, the verdict first."""
     question = context.question
@@ -54,6 +73,7 @@ def write(context: Context) -> str:
         parts.append(asked_settings(context, "\n".join(parts)))
     if (
         question.intent not in ("overview", "which", "unknown", "concept")
+        and question.topic not in FACTS
         and writer is not general.unknown_key
         and (line := problems.urgent(context))
     ):

@@ -154,7 +154,9 @@ def ask(
 def parse(
     log: Log,
     records: Annotated[bool, typer.Option("--records", help="With --json: every record with its values as printed.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Which formats were tried, how far each got, which lines were not read.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Which formats were tried, how far each got, which lines were not read.")
+    ] = False,
     format: InFormat = None,
     as_json: Json = False,
     lang: InLanguage = None,

@@ -39,7 +39,9 @@ def print_tried(run: Run, language: Language, console: Console | None = None) ->
     table.add_column(say("cli.tried_shape", language), overflow="fold")
     for one in run.tried:
         fit = one.fit
-        table.add_row("→" if one.chosen else "", one.format, f"{fit.lines}/{fit.tried}", str(fit.values), Text(shape_of(one.format, language)))
+        table.add_row(
+            "→" if one.chosen else "", one.format, f"{fit.lines}/{fit.tried}", str(fit.values), Text(shape_of(one.format, language))
+        )
     console.print(table)
     console.print(Text(say("cli.tried_why", language), style="dim"))
     if not run.unread_lines:

@@ -8,9 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from assistant.cards import card
+from assistant.diagnosis import ends
 from assistant.diagnosis.detector import Detector, Outcome, registered
+from assistant.diagnosis.enough import enough
 from assistant.diagnosis.finding import Diagnosis, Finding, NotChecked, Quantity, Severity, Unknown
 from assistant.diagnosis.order import in_order
+from assistant.diagnosis.translate import words
 from assistant.diagnosis.view import RunView
 from assistant.run import Run
 
@@ -20,6 +23,7 @@ __all__ = ["Diagnosis", "Finding", "NotChecked", "Quantity", "RunView", "Unknown
 def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
     """Look at ``run`` with every detector (or with those of the ids in ``only``)."""
     view = RunView(run)
+    said = words(view)
     findings: list[Finding] = []
     fine: list[str] = []
     unknown: list[Unknown] = []
@@ -28,13 +32,19 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
         if not _applies(one, view):
             continue
         outcome = _look(one, view)
+        found = [] if outcome is None or isinstance(outcome, NotChecked) else [outcome] if isinstance(outcome, Finding) else list(outcome)
+        if not found and (change := ends.look(one.id, view)):
+            outcome, found = None, [change]
         if isinstance(outcome, NotChecked):
             unknown.append(Unknown(one.id, outcome.needs))
             continue
-        found = [outcome] if isinstance(outcome, Finding) else list(outcome or ())
-        findings.extend(replace(f, severity=f.severity or _severity(f.id)) for f in found)
+        findings.extend(replace(f, severity=f.severity or _severity(f.id), words=said) for f in found)
         reported = {f.id for f in found}
-        fine.extend(name for name in (one.id, *one.ids) if name not in reported and _severity(name) != "info")
+        others = [name for name in (one.id, *one.ids) if name not in reported and _severity(name) != "info"]
+        if _points(one, view) >= enough(one):
+            fine.extend(others)
+        elif not found and others and run.n_rows:
+            unknown.append(Unknown(one.id, f"steps>={enough(one)}"))
     return Diagnosis(run, in_order(findings), sorted(fine), unknown)
 
 
@@ -60,6 +70,14 @@ def _applies(one: Detector, view: RunView) -> bool:
     if one.needs and not view.run.n_rows:
         return False
     return not CRITIC_METRICS.intersection(one.needs) or not view.critic_free
+
+
+def _points(one: Detector, view: RunView) -> int:
+    """Logged steps that the detector could judge by; words and settings are judged as they are."""
+    if enough(one) == 1:
+        return 1
+    first = view[one.needs[0]] if one.needs else None
+    return int(first.finite.sum()) if first is not None else view.n_steps
 
 
 def _look(one: Detector, view: RunView) -> Outcome:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from assistant.run import Point, Run, SourceLine
+
+if TYPE_CHECKING:
+    from assistant.diagnosis.translate import Words
 
 Severity = Literal["critical", "high", "medium", "low", "info"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
@@ -36,7 +39,7 @@ class Finding:
     The words are in the card ``findings/<id>``: ``variant`` chooses among its ``says``, ``facts`` fill the placeholders.
     ``causes`` are cause ids of the card, most likely first (None: the card's own order); ``fixes`` narrows and fills the
     card's fixes: fix key → new value (None: the card's). ``confidence`` is 0–1 and heuristic. ``excerpt`` are lines of the
-    log that carry it, for findings whose evidence is words.
+    log that carry it, for findings whose evidence is words. ``words`` turns verl's names in the card into this framework's.
     """
 
     id: str
@@ -51,6 +54,7 @@ class Finding:
     fixes: Mapping[str, Any] | None = None
     follows: Sequence[str] = ()
     excerpt: Sequence[SourceLine] = ()
+    words: Words | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _VALIDATION = re.compile(r"^(val-core|val-aux)/(.*)/([^/]+)/((?:mean|std)@\d+|(?
 _EXPORTED_VALIDATION = re.compile(r"^(val-core|val-aux)_(.*)_([^_]+)_((?:mean|std)@\d+|(?:best|worst|maj|pass)@\d+_(?:mean|std))$")
 _OLD_VALIDATION = re.compile(r"^(?:val/)?test_score/(.*)$")
 _EVALUATION: Mapping[str, re.Pattern[str]] = {
-    "sb3": re.compile(r"^(?P<source>eval)/(?:mean_)?(?P<variable>reward|success_rate)$"),
+    "sb3": re.compile(r"^(?P<source>eval/)?(?:mean_(?P<variable>reward)|(?<=/)success_rate)$"),
     "trl": re.compile(r"^(?P<source>eval)[/_](?P<variable>reward)$"),
     "rllib": re.compile(r"^(?P<source>evaluation)/(?:.*/)?episode_(?:reward|return)_mean(?P<variable>)$"),
     "openrlhf": re.compile(r"^(?P<source>eval(?:_.+)?)_(?P<variable>pass1|reward)$"),
@@ -217,5 +217,5 @@ def validation_key(name: str, framework: str = "verl") -> ValidationKey | None:
         return ValidationKey(name, found[1], "reward", "mean@1", core=True)
     pattern = _EVALUATION.get(family(framework))
     if pattern is not None and (found := pattern.match(name)):
-        return ValidationKey(name, found["source"], found["variable"] or "reward", "mean@1", core=True)
+        return ValidationKey(name, (found["source"] or "eval").strip("/"), found["variable"] or "reward", "mean@1", core=True)
     return None

@@ -9,6 +9,7 @@ from assistant.cards import card, pick
 from assistant.diagnosis.finding import Diagnosis, Finding
 from assistant.diagnosis.fix_values import change
 from assistant.diagnosis.settings import settings
+from assistant.diagnosis.translate import own_fix
 from assistant.diagnosis.view import era_matches
 from assistant.messages import Language, has, say
 from assistant.run import Note, Run, json_value
@@ -21,7 +22,8 @@ def title(finding: Finding, language: Language = "en") -> str:
 def template(finding: Finding, language: Language = "en") -> str:
     """The card's sentence for this variant, placeholders unfilled."""
     says: Mapping[str, Any] = card(f"findings/{finding.id}").front.get("says") or {}
-    return pick(says.get(finding.variant) or says.get("default"), language)
+    text = pick(says.get(finding.variant) or says.get("default"), language)
+    return finding.words(text) if finding.words is not None else text
 
 
 def summary(finding: Finding, language: Language = "en") -> str:
@@ -35,7 +37,12 @@ def causes(finding: Finding, language: Language = "en") -> list[str]:
     if finding.causes is not None:
         by_id = {row["id"]: row for row in rows}
         rows = [by_id[name] for name in finding.causes]
-    return [pick(row, language) for row in rows]
+    return [own_words(finding, pick(row, language)) for row in rows]
+
+
+def own_words(finding: Finding, text: str) -> str:
+    """A text of a card with the metric names and settings of the framework whose log it is, without what it does not have."""
+    return finding.words.advice(text) if finding.words is not None else text
 
 
 def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[str, Any]]:
@@ -52,28 +59,39 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
         rows = [{**by_id[name], "to": by_id[name].get("to") if to is None else to} for name, to in wanted.items()]
     observed = settings(run)
     out = []
-    for row in rows:
-        key = _spelled(row.get("key"), run, observed)
-        if isinstance(row.get("key"), Mapping) and key is None:
+    for generic in rows:
+        key = _spelled(generic.get("key"), run, observed)
+        if isinstance(generic.get("key"), Mapping) and key is None:
             continue
+        row = own_fix(generic, key, run.framework)
+        if row is None:
+            continue
+        setting = row.get("key") if key is not None or row is not generic else None
         start, to = None, by_era(row.get("to"), run.era, language)
-        if key is not None:
+        if setting is not None:
             default = by_era(row.get("default"), run.era)
             computed = bool(finding.fixes) and (finding.fixes or {}).get(row["id"]) is not None
-            changed = change(row, key, to, current=observed.get(key), default=default, run=run, computed=computed)
+            changed = change(row, key or setting, to, current=observed.get(setting), default=default, run=run, computed=computed)
             if changed is None:
                 continue
             start, to = changed
         out.append(
             {
-                "key": key,
+                "key": setting,
                 "from": start,
                 "to": to,
-                "why": pick(row.get("why"), language),
-                "check": pick(row.get("check"), language),
+                "why": own_words(finding, pick(row.get("why"), language)),
+                "check": _check(finding, pick(row.get("check"), language)),
             }
         )
     return out
+
+
+def _check(finding: Finding, text: str) -> str:
+    """What to watch next; nothing where it names a metric that this framework does not print."""
+    if finding.words is not None and finding.words.foreign(text):
+        return ""
+    return own_words(finding, text)
 
 
 def _spelled(key: Any, run: Run, observed: Mapping[str, Any]) -> Any:
@@ -84,7 +102,7 @@ def _spelled(key: Any, run: Run, observed: Mapping[str, Any]) -> Any:
 
 def rules_out(finding: Finding, language: Language = "en") -> list[str]:
     """What would show that this finding is wrong."""
-    return [pick(row, language) for row in card(f"findings/{finding.id}").front.get("rules_out") or ()]
+    return [own_words(finding, pick(row, language)) for row in card(f"findings/{finding.id}").front.get("rules_out") or ()]
 
 
 def by_era(value: Any, era: str, language: Language = "en") -> Any:

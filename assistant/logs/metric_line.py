@@ -8,38 +8,44 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 import orjson
 
 from assistant.logs.columns import Layout, Table
-from assistant.run import FIXED_DECIMALS, Style
-
-MAX_WHOLE = 2**53
-"""Whole numbers below this are exact as 64-bit floats."""
+from assistant.logs.metric_part import MAX_WHOLE as MAX_WHOLE
+from assistant.logs.metric_part import (
+    End,
+    Part,
+    Split,
+    common_decimals,
+    decimals_of,
+    in_full,
+    mostly_three_decimals,
+    number,
+    settle_glued,
+    settled,
+    split_parts,
+)
+from assistant.logs.prefix import strip_colours
+from assistant.run import Style, print_value
 
 _ZERO = bytes.maketrans(b"123456789", b"000000000")
 _NUMBERS = b"0123456789.+-e"
 _WRAPPED = re.compile(rb":(?:np|numpy)\.[a-z]+\d*_?\(([^()]*)\)")
 _COMMON_WRAPPERS = (b":np.float64(", b":np.float32(", b":np.int64(", b":np.int32(")
-_VALUE = re.compile(
-    rb"\s*(?P<wrapper>(?:np|numpy)\.(?:[a-z]+\d*_?)\()?"
-    rb"(?P<number>[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf(?:inity)?)|True|False)"
-    rb"(?(wrapper)\))",
-    re.IGNORECASE,
-)
-_NUMPY_BOOL = re.compile(rb"\s*np\.(True|False)_$")
-_FIXED3 = re.compile(rb"[-+]?\d+\.\d{3}$")
-_FIXED = re.compile(rb"[-+]?\d+\.(\d+)$")
-_WHOLE = re.compile(rb"[-+]?\d+$")
-_AFTER_VALUE = re.compile(rb"\s*(?:[(\[]|\x1b|\x00|Training Progress|\d{4}-\d\d-\d\d|$)|\r")
 _GLUED = re.compile(rb"(?:\x1b?\[[0-9;]*m)*(?:\((?:[^()\n]{0,80} )?pid=\d+[^()\n]{0,60}\)|\(raylet\)|\r|Training Progress:)")
+TORN_PART = re.compile(rb" ?-(?: [\w/@.()\-]*)?")
+LOOKS_LIKE_METRICS = re.compile(rb" - [\w/@.()\-]+/[\w/@.()\-]+:")
 STEP = re.compile(rb"step:\s?(-?\d{1,18})(?= - |\s*$)")
 
 
 class Parsed(NamedTuple):
-    """``values``, ``styles`` and ``texts`` follow ``layout.keys``; ``lost`` are parts that could not be read."""
+    """``values``, ``styles`` and ``texts`` follow ``layout.keys``; ``lost`` are parts that could not be read.
+
+    ``cut``: the end is missing; ``glued``: other output that stood behind the last value.
+    """
 
     step: int
     layout: Layout
@@ -48,16 +54,7 @@ class Parsed(NamedTuple):
     texts: dict[int, str]
     cut: bool = False
     lost: int = 0
-
-
-@dataclass(slots=True)
-class Part:
-    """One ``key:value`` of a line, its digits as printed."""
-
-    key: bytes
-    text: bytes
-    wrapped: bool = False
-    rest: bytes = field(default=b"")
+    glued: bytes = b""
 
 
 class LineReader:
@@ -66,15 +63,21 @@ class LineReader:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._wrappers: dict[bytes, tuple[int, ...]] = {}
+        self._before: Parsed | None = None
+        self._cut_layouts: set[tuple[str, ...]] = set()
+        self._learned = 0
+        self._known: set[bytes] = set()
+        self._followed: set[bytes] = set()  # keys behind which some line goes on, and those with which some line ends
+        self._final: set[bytes] = set()
 
-    def read(self, body: bytes, *, cut: bool = False, at_limit: bool = False) -> Parsed | None:
-        """The line from ``step:`` on. None when it is no metric line.
-
-        ``cut``: its end may be missing; ``at_limit``: it is missing, so that a last number in full cannot be trusted.
-        """
-        if not cut and (quick := self._quick(body)) is not None:
-            return quick
-        return self._careful(body, cut, at_limit)
+    def read(self, body: bytes, end: End = End.WHOLE) -> Parsed | None:
+        """The line from ``step:`` on, of whose end ``end`` is known. None when it is no metric line."""
+        parsed = self._quick(body) if end == End.WHOLE else None
+        if parsed is None:
+            parsed = self._careful(body, end)
+        if parsed is not None:
+            self._before = parsed
+        return parsed
 
     def _quick(self, body: bytes) -> Parsed | None:
         if b'"' in body or b"\\" in body:
@@ -105,10 +108,13 @@ class LineReader:
         layout = self._table.layout(keys[1:])
         if not wrapped:
             shape = body.translate(_ZERO)
-            if shape.count(b".000 - ") + shape.endswith(b".000") + n_nan == n - 1:
+            three = shape.count(b".000 - ") + shape.endswith(b".000") + n_nan
+            if three == n - 1:
                 if n_nan:
                     values = [float("nan") if v is None else v for v in values]
                 return Parsed(step, layout, values, bytes([Style.FIXED3]) * (n - 1), {})
+            if three == n - 2 > 3 and not shape.endswith(b".000"):  # of three-decimal numbers the last is another
+                return None
         types = list(map(type, values))
         if types != layout.types or not layout.style_row:
             if not set(types) <= {int, float, type(None)}:
@@ -119,7 +125,7 @@ class LineReader:
             layout.whole = [position for position, t in enumerate(types) if t is int]
         if layout.whole and any(not -MAX_WHOLE < values[position] < MAX_WHOLE for position in layout.whole):
             return None
-        if not _printed_in_full(found, text):
+        if not printed_in_full(found, text):
             return None
         styles = layout.style_row
         if n_nan:
@@ -153,30 +159,116 @@ class LineReader:
         plain = plain.replace(b") - ", b" - ").removesuffix(b")")
         return places, plain if b":np." not in plain else _WRAPPED.sub(rb":\1", body)
 
-    def _careful(self, body: bytes, cut: bool, at_limit: bool) -> Parsed | None:
+    def _careful(self, body: bytes, end: End) -> Parsed | None:
         head = STEP.match(body)
         if head is None:
             return None
-        cut_here = False
-        if glued := _GLUED.search(body):  # another message at the end of the line
-            body = body[: glued.start()]
-        if body.endswith(b" -"):
-            body, cut_here = body[:-2], True
-        parts, lost, dangling = split_parts(body[head.end() :], cut)
-        if at_limit and len(parts) > 1 and not dangling and not parts[-1].wrapped:
-            parts.pop()
-            dangling = True
+        glued = b""
+        if found := _GLUED.search(body):  # another message at the end of the line
+            glued, body = body[found.start() :].lstrip(b"\r"), body[: found.start()]
+            end = End.GLUED
+        if b"\x1b" in body:
+            body = strip_colours(body)
+        self._learn()
+        split = split_parts(body[head.end() :].removesuffix(b" -"), self._known)
+        parts = split.parts
+        lost = split.lost + (LOOKS_LIKE_METRICS.search(glued) is not None)
+        cut, message = self.settle(split, end)
+        cut |= body.endswith(b" -")
+        glued = message + glued
         if not parts:
             return None
         layout, values, styles, texts = self.row(parts)
-        return Parsed(int(head[1]), layout, values, styles, texts, dangling or cut_here, lost)
+        if cut:
+            self._cut_layouts.add(layout.keys)
+        return Parsed(int(head[1]), layout, values, styles, texts, cut, lost, glued)
+
+    def settle(self, split: Split, end: End) -> tuple[bool, bytes]:
+        """Drops a last value that may be the beginning of a longer one.
+
+        Returns whether the end of the line is missing, and other output that was glued to it.
+        """
+        parts, glued = split.parts, split.glued
+        if not parts:
+            return split.dangling, glued
+        last, others = parts[-1], parts[:-1]
+        decimals = self._decimals(others)
+        if glued:
+            end = End.GLUED
+            behind = glued[len(last.rest) :]
+            told = settle_glued(last, decimals)
+            glued = last.rest + behind
+            if not told:
+                parts.pop()
+                return True, glued
+            if TORN_PART.fullmatch(glued):
+                return True, b""
+        early = end != End.WHOLE and last.key in self._followed and last.key not in self._final
+        if not split.dangling and not settled(last, decimals) and not self._plausible(last, others, decimals, end, early):
+            parts.pop()
+            return True, glued
+        return early or split.dangling, glued
+
+    def without_last(self, parsed: Parsed) -> Parsed:
+        """The line without its last value, which turned out to be cut; unchanged when that value is certain."""
+        if parsed.cut or not parsed.styles or parsed.styles[-1] in (Style.FIXED3, Style.NUMPY, Style.BOOL):
+            return parsed
+        layout = self._table.layout(parsed.layout.keys[:-1])
+        self._cut_layouts.add(layout.keys)
+        texts = {place: text for place, text in parsed.texts.items() if place < len(layout.keys)}
+        return parsed._replace(layout=layout, values=parsed.values[:-1], styles=parsed.styles[:-1], texts=texts, cut=True)
+
+    def _plausible(self, last: Part, others: Sequence[Part], decimals: int, end: End, early: bool) -> bool:
+        """Whether a number that could go on is to be taken as whole all the same."""
+        before = self._printed_before(last.key)
+        if end == End.WHOLE:  # 0.4 where the lines before print 0.431
+            return not (decimals and len(others) > 3 and b"." in last.text and before and decimals_of(before) == decimals)
+        if end == End.GLUED:
+            return not early
+        if end == End.CUT or early or decimals or in_full(others):
+            return False
+        if self._before is None:  # a line that somebody typed
+            return True
+        most = max((decimals_of(part.text) for part in others), default=0)
+        return before is not None and b"." in last.text and decimals_of(last.text) >= max(most, decimals_of(before))
+
+    def _decimals(self, parts: Sequence[Part]) -> int:
+        """How many decimals a line prints, seen from its parts, or when they are few from the line before; 0 in full."""
+        if len(parts) < 3 and self._before is not None and len(self._before.styles) > len(parts):
+            styles = self._before.styles
+            return 3 if styles.count(Style.FIXED3) * 2 > len(styles) else 0
+        return common_decimals(parts) if parts else 0
+
+    def _printed_before(self, key: bytes) -> bytes | None:
+        """The digits that the line before printed for a key."""
+        if self._before is None:
+            return None
+        name = key.decode("utf-8", "replace")
+        if name not in self._before.layout.keys:
+            return None
+        place = self._before.layout.keys.index(name)
+        printed = self._before.texts.get(place) or print_value(self._before.values[place], self._before.styles[place])
+        return printed.encode()
+
+    def _learn(self) -> None:
+        """Remembers which keys the lines before had, and which of them ended a line."""
+        layouts = self._table.layouts
+        if len(layouts) == self._learned:
+            return
+        for keys in islice(layouts, self._learned, None):
+            if keys and keys not in self._cut_layouts:
+                encoded = [key.encode() for key in keys]
+                self._known.update(encoded)
+                self._followed.update(encoded[:-1])
+                self._final.add(encoded[-1])
+        self._learned = len(layouts)
 
     def row(self, parts: Sequence[Part]) -> tuple[Layout, list[float], bytes, dict[int, str]]:
         """Numbers, styles and odd texts of parts, and the layout that their keys make (of equal keys the last counts)."""
         by_key = {part.key: part for part in parts}
         layout = self._table.layout(tuple(key.decode("utf-8", "replace") for key in by_key))
         kept = list(by_key.values())
-        fixed = _mostly_three_decimals(kept)
+        fixed = mostly_three_decimals(kept)
         values: list[float] = []
         styles = bytearray()
         texts: dict[int, str] = {}
@@ -189,7 +281,7 @@ class LineReader:
         return layout, values, bytes(styles), texts
 
 
-def _printed_in_full(found: dict[str, float], text: bytes) -> bool:
+def printed_in_full(found: dict[str, float], text: bytes) -> bool:
     """Whether each number's text is the shortest that gives the number back, as Python prints it."""
     if b":0.0000" in text or b":-0.0000" in text:  # Python writes 1e-05, orjson 0.00001
         return False
@@ -213,87 +305,3 @@ def _as_orjson(text: bytes) -> bytes:
         start = at + 4
     parts.append(text[start:])
     return b"".join(parts).replace(b"e-0", b"e-")
-
-
-def split_parts(text: bytes, cut: bool = False) -> tuple[list[Part], int, bool]:
-    """``" - a:1 - b:2"`` as parts; how many could not be read; whether the end is missing.
-
-    With ``cut`` the last part is dropped when it is visibly unfinished (no value, or fewer decimals than the others).
-    """
-    parts: list[Part] = []
-    lost = 0
-    dangling = False
-    pieces = text.split(b" - ")
-    if pieces and not pieces[0].strip():
-        pieces = pieces[1:]
-    held = b""  # a key that holds " - " itself
-    for index, piece in enumerate(pieces):
-        last = index == len(pieces) - 1
-        part = parse_part(held + piece, last)
-        if part is not None:
-            parts.append(part)
-            held = b""
-        elif last:
-            unfinished = held + piece
-            if cut or not unfinished.strip() or re.fullmatch(rb"[\w/@.\-+() ]*:?(?:np\.?\w*\(?)?-?", unfinished):
-                dangling = bool(unfinished.strip())
-            else:
-                lost += 1
-        elif b":" not in piece and len(piece) < 200:
-            held += piece + b" - "
-        else:
-            lost += 1
-            held = b""
-    if cut and parts and not dangling and _visibly_cut(parts):
-        parts.pop()
-        dangling = True
-    return parts, lost, dangling
-
-
-def parse_part(piece: bytes, last: bool = False) -> Part | None:
-    """``b"actor/lr:1e-06"`` → its key and number. The value stands behind the last colon that has a number behind it."""
-    colon = piece.rfind(b":")
-    while colon > 0:
-        found = _VALUE.match(piece, colon + 1)
-        rest = piece[found.end() :] if found else b""
-        if found and (not rest.strip() or (last and _AFTER_VALUE.match(rest))):
-            return Part(piece[:colon].strip(), found["number"], found["wrapper"] is not None, rest)
-        if found is None and (boolean := _NUMPY_BOOL.match(piece[colon + 1 :].rstrip())):
-            return Part(piece[:colon].strip(), boolean[1], True)
-        if not last:
-            return None
-        colon = piece.rfind(b":", 0, colon)
-    return None
-
-
-def number(part: Part, fixed: bool) -> tuple[float, int]:
-    """A part's value, and the style from which its text can be given back (`Style.OTHER`: it cannot)."""
-    text = part.text
-    if text in (b"True", b"False"):
-        return float(text == b"True"), Style.BOOL
-    value = float(text)
-    plain = Style.NUMPY if part.wrapped else Style.REPR
-    printed = text.decode("ascii")
-    if _WHOLE.match(text):
-        return value, Style.INT if abs(value) < MAX_WHOLE and str(int(value)) == printed else Style.OTHER
-    if fixed and (_FIXED3.match(text) or printed in ("nan", "inf", "-inf")):
-        return value, Style.FIXED3 if f"{value:.3f}" == printed else Style.OTHER
-    if repr(value) == printed:
-        return value, plain
-    if (decimals := _FIXED.match(text)) and len(decimals[1]) < 32 and f"{value:.{len(decimals[1])}f}" == printed:
-        return value, FIXED_DECIMALS + len(decimals[1])
-    return value, Style.OTHER
-
-
-def _mostly_three_decimals(parts: Sequence[Part]) -> bool:
-    with_point = [part for part in parts if b"." in part.text]
-    three = sum(1 for part in with_point if not part.wrapped and _FIXED3.match(part.text))
-    if with_point:
-        return three * 2 > len(with_point)
-    return False
-
-
-def _visibly_cut(parts: Sequence[Part]) -> bool:
-    """Whether the last of three-decimal values has fewer (``0.4`` after ``0.431``), or a wrapper stays open."""
-    *before, last = parts
-    return bool(before) and _mostly_three_decimals(before) and not _FIXED3.match(last.text) and last.text not in (b"nan", b"inf", b"-inf")

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-ANSI = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|(?<![\w)])\[[0-9;]{1,12}m|(?<=\))\[[0-9;]{1,4}m")
-"""Colour codes, with the ESC byte or with it lost by copy and paste (``[36m``)."""
+ANSI = re.compile(
+    rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\)|[()][A-Z0-9]|[78=>cM])"
+    rb"|(?<![\w)])\[[0-9;]{1,12}m|(?<=\))\[[0-9;]{1,4}m"
+)
+"""Terminal codes (colours, cursor, titles); of colours also those whose ESC byte copy and paste lost (``[36m``)."""
+
+CODE_AT_END = re.compile(rb"(?:\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][A-Z0-9]|\x1b[78=>cM]|\[[0-9;]{0,12}[mKAGHJ])+$")
 
 # (WorkerDict pid=7, ip=10.0.0.2), (pid=7), (VGNd5CWorkerDict_0:0 WorkerDict pid=7), (raylet), (autoscaler +2m3s)
 RAY = rb"\((?:[^()\n]{0,120}?\bpid=\d+[^()\n]{0,80}|raylet(?:[ ,][^()\n]{0,60})?|autoscaler[^()\n]{0,40})\)"
@@ -17,6 +22,8 @@ _TAG_AT_END = re.compile(rb"(" + RAY + rb")\s*$")
 _BAR_AT_END = re.compile(rb"(?:it/s|s/it|\?it|steps?/s|s/step)[^\]\n]{0,60}\]\s*$")
 _REPEATED = re.compile(rb"\s*" + _COLOUR + rb"\s*\[repeated \d+x across cluster\].*$", re.DOTALL)
 _TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?\]?[\s:,\-]*"
+_END_CODE = re.compile(rb"(?:\x1b\[[0-9;?]*[A-Za-z]|\[[0-9;]*m)$")
+_CODE_ENDS = b"mKAGHJBCDhl"
 _HARMLESS = re.compile(
     rb"(?:\d+[:\t|-] ?)?"  # line numbers of grep -n, cat -n; srun --label
     rb"(?:[\w.\-/]{1,60}\s+\|\s)?"  # docker compose, kubectl: name |
@@ -60,6 +67,8 @@ def split_process(line: bytes) -> tuple[str, bytes]:
 def before_metrics(text: bytes) -> tuple[bool, str]:
     """Whether ``text`` may stand before a metric line (and not, for example, a sentence that quotes one), and its process."""
     text = text.rpartition(b"\r")[2]
+    if text and text[-1] in _CODE_ENDS and (code := CODE_AT_END.search(text, max(0, len(text) - 24))):
+        text = text[: code.start()]
     plain = strip_colours(text)
     if tag := _TAG_AT_END.search(plain):
         return True, _tag_name(tag[1])
@@ -76,6 +85,6 @@ def strip_repeated(text: bytes) -> bytes:
 def strip_end(text: bytes) -> bytes:
     """Without trailing white space, colour codes and Ray's ``[repeated 7x across cluster]``."""
     text = strip_repeated(text).rstrip()
-    while text.endswith(b"m") and (found := re.search(rb"\x1b?\[[0-9;]*m$", text)):
+    while text and text[-1] in _CODE_ENDS and (found := _END_CODE.search(text, max(0, len(text) - 40))):
         text = text[: found.start()].rstrip()
     return text

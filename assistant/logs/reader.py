@@ -18,7 +18,8 @@ from assistant.logs.files.finished import told_era
 from assistant.logs.formats import claimed
 from assistant.logs.formats.base import Fit, Tried
 from assistant.logs.literal import scalar
-from assistant.logs.metric_line import LineReader, Part
+from assistant.logs.metric_line import LineReader
+from assistant.logs.metric_part import Part
 from assistant.logs.notes import notes_of
 from assistant.logs.stream import Source
 from assistant.logs.verl_console import ConsoleReader
@@ -90,7 +91,7 @@ def open_file(source: str | Path | bytes | BinaryIO, progress: Callable[[int], N
     if found is None:
         return source, None
     chosen, why = found
-    run = chosen.open(path if path is not None else source if isinstance(source, bytes) else source.read(), progress)
+    run = chosen.open(path if path is not None else source if isinstance(source, bytes) else cast(BinaryIO, source).read(), progress)
     if run.format == "unknown":
         run.format = chosen.name
     run.tried = run.tried or [Tried(chosen.name, Fit(1, 1, run.n_rows, why), True)]

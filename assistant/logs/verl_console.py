@@ -6,11 +6,16 @@ Blocks are searched for ``step:`` in native code; a line is looked at closely on
 from __future__ import annotations
 
 import re
+from array import array
+from typing import NamedTuple
 
+from assistant.logs import wrapped
 from assistant.logs.columns import Table
-from assistant.logs.metric_line import STEP, LineReader, Parsed, Part, parse_part
+from assistant.logs.metric_line import LOOKS_LIKE_METRICS, STEP, LineReader, Parsed
+from assistant.logs.metric_part import NOT_IN_KEYS, End, Part, split_parts
 from assistant.logs.prefix import before_metrics, split_process, strip_colours, strip_end
 from assistant.logs.text import TextReader
+from assistant.logs.wrapped import inside_name, next_step
 from assistant.run import NO_STEP
 
 _BLANK = re.compile(rb"\s*")
@@ -18,10 +23,32 @@ _MAX_SAMPLES = 20
 _MAX_WRAPS = 200
 _MAX_DOUBTS = 200
 _MANY_KEYS = 10
-_LOOKS_LIKE_METRICS = re.compile(rb" - [\w/@.()\-]+/[\w/@.()\-]+:")
-_DIGITS = re.compile(rb"^(?:\S{0,20}\([^()]{0,80}\)\S{0,20} ?)?\d[\d.]*(?:e-?\d+)?\)?\s*$")
+_LONGEST = 20000
 WANDB_LINE = 4096
 """A console that wandb captures cuts lines at this many characters."""
+
+_GROUPS = frozenset(
+    b"actor critic perf training timing_s timing_per_token_ms response_length prompt_length global_seqlen val-core val-aux".split()
+)
+"""No metric's name has these at the start of a part but its first."""
+
+
+class _Row(NamedTuple):
+    """A metric line as read, not yet in the table: what follows it may show that it was cut."""
+
+    parsed: Parsed
+    line: int
+    process: str
+
+
+class _Start(NamedTuple):
+    """The rest of a metric line with which a paste begins: its first key may be torn."""
+
+    torn: bytes
+    parts: list[Part]
+    line: int
+    process: str
+    lost: bool
 
 
 class ConsoleReader:
@@ -37,8 +64,17 @@ class ConsoleReader:
         self.cut_lines: list[int] = []
         self.wrapped_lines: list[int] = []
         self.doubtful_lines: list[int] = []
+        self.processes: array[int] = array("l")
+        """Of each row, the number of the process that printed it (its place in ``process_names``)."""
+        self.process_names: dict[str, int] = {}
         self._doubts: list[tuple[int, str, bytes]] = []
-        self._undecided: list[tuple[Parsed, int]] = []
+        self._doubt_lines: set[int] = set()
+        self._undecided: list[_Row] = []
+        self._last: _Row | None = None
+        self._start: _Start | None = None
+        self._cut_widths = {WANDB_LINE}
+        self._row_widths: set[int] = set()
+        self._widest = 0
         self._first = True
 
     def feed(self, block: bytes, final: bool) -> int:
@@ -49,13 +85,13 @@ class ConsoleReader:
         size = len(block)
         done = search = 0
         if self._first:
-            done = search = self._opening(block)
+            done = search = self._opening(block, final)
             self._first = False
-        start = end = -1
+        start = end = resume = -1
         while (hit := block.find(b"step:", search)) >= 0:
             search = hit + 5
             head = STEP.match(block, hit, min(size, hit + 40))
-            if head is None or block[head.end() : head.end() + 3] != b" - " or _inside_name(block, hit):
+            if head is None or block[head.end() : head.end() + 3] != b" - " or (hit != resume and inside_name(block, hit)):
                 continue
             if hit >= end:
                 start = block.rfind(b"\n", done, hit) + 1 or done
@@ -63,92 +99,182 @@ class ConsoleReader:
                 end = size if end < 0 else end
             begin = max(start, done)
             if end >= size - 1 and not final:
-                self.line = self.text.scan(block, done, begin, self.line)
-                return begin
+                return self._gap(block, done, begin)
             allowed, process = before_metrics(block[begin:hit] if hit - begin < 4096 else block[hit - 400 : hit])
             if not allowed:
-                if len(self._doubts) < _MAX_DOUBTS and _LOOKS_LIKE_METRICS.search(block, hit, min(end, hit + 400)):
+                if len(self._doubts) < _MAX_DOUBTS and LOOKS_LIKE_METRICS.search(block, hit, min(end, hit + 400)):
                     self._doubtful(block, self.line + block.count(b"\n", done, begin), hit, end, process)
                 continue
-            self.line = self.text.scan(block, done, begin, self.line)
+            if done < begin and (done := self._gap(block, done, begin)) > begin:
+                search = max(search, done)
+                continue
             if hit - begin > 60:
                 self.text.scan(block, begin, hit, self.line)  # a bar or a message may be glued to the line's start
-            done = search = self._metric_line(block, begin, hit, end, process, final)
+            taken = self._metric_line(block, begin, hit, end, process, final)
+            if taken < 0:
+                return begin
+            done = search = resume = taken
         if done < size:
-            self.line = self.text.scan(block, done, size, self.line)
+            self._gap(block, done, size)
+        if not len(self.table):
+            self._flush()
         return size
 
     def _metric_line(self, block: bytes, start: int, hit: int, end: int, process: str, final: bool) -> int:
-        """Reads one metric line and the lines that continue it; returns where to go on."""
+        """Reads one metric line and the lines that continue it; returns where to go on (-1: the next block is needed)."""
         line = self.line
         body = block[hit:end]
-        if (next_hit := _next_step(body)) > 0:  # several in one line: a paste that lost its line ends, or a bar's \r
-            self._read(block, start, body[:next_hit].rstrip(), line, process)
+        if (next_hit := next_step(body)) > 0:  # several in one line: a paste that lost its line ends, or a bar's \r
+            self._read(block, start, body[:next_hit].rstrip(), line, process, End.GLUED)
             return hit + next_hit
-        self.line += 1
-        if body[-1] <= 0x20 or body[-1] in b"m]":
+        if body and (body[-1] <= 0x20 or body[-1] in b"m]"):
             body = strip_end(body)
         if b"\x00" in body:
             body = body.replace(b"\x00", b"")
-        first_end, wraps = end, 1
-        width = last_width = end - start
-        while wraps < _MAX_WRAPS and end + 1 < len(block):
-            stop = block.find(b"\n", end + 1, end + 20000)
-            stop = len(block) if stop < 0 else stop
-            joined = _joined(body, block[end + 1 : min(stop, end + 20000)], process, wraps > 1 and last_width == width)
-            if joined is None:
-                break
-            last_width = stop - end - 1
-            if last_width != width:  # each piece may carry the prefix again
-                last_width = len(split_process(strip_colours(block[end + 1 : stop]))[1])
-            body, end, wraps = joined, stop, wraps + 1
-            self.line += 1
-        if wraps > 1:
+        head = STEP.match(body)
+        step = int(head[1]) if head else None
+        first = end
+        body, end, doubt, go_on = self._joined(block, start, hit, end, body, step, process, final)
+        if end < 0:
+            return -1
+        width = first - start
+        kind = End.CUT if doubt or (end == first and width in self._cut_widths) else End.WHOLE
+        if go_on:
+            kind = End.GLUED
+        elif final and end >= len(block) and kind == End.WHOLE:
+            kind = End.GLUED if block[-1] <= 0x20 else End.OPEN
+        if end > first:
             self.wrapped_lines.append(line)
-        at_end = final and end >= len(block)
-        at_limit = wraps == 1 and first_end - start == WANDB_LINE
-        self._read(block, start, body, line, process, at_end or at_limit, at_limit)
-        return end + 1
+        cut = self._read(block, start, body, line, process, kind)
+        if cut and kind == End.WHOLE and end == first:
+            self._cut_widths.add(width)
+        self.line += block.count(b"\n", first, go_on or end + 1)
+        return go_on or end + 1
 
-    def _read(self, block: bytes, start: int, body: bytes, line: int, process: str, cut: bool = False, at_limit: bool = False) -> None:
-        parsed = self.lines.read(body, cut=cut, at_limit=at_limit)
+    def _joined(
+        self, block: bytes, start: int, hit: int, end: int, body: bytes, step: int | None, process: str, final: bool
+    ) -> tuple[bytes, int, bool, int]:
+        """``body`` with the lines that go on with it; where the last of them ends (-1: the next block is needed to know);
+        whether its last number may go on in a line that was not taken; where in the last of them the next metric line begins."""
+        first, wraps = end, 0
+        widest = width = end - start  # bytes at first, columns once it matters
+        doubt = False
+        next_at = 0
+        prefix = b""
+
+        def full() -> bool:
+            return width in self._row_widths or (wraps > 0 and width == widest)
+
+        while wraps < _MAX_WRAPS and end + 1 < len(block) and not next_at:
+            stop = block.find(b"\n", end + 1, end + _LONGEST)
+            stop = len(block) if stop < 0 else stop
+            if not wraps:
+                if not wrapped.may_continue(block, end + 1, stop, body):
+                    break
+                prefix = strip_colours(block[start:hit])
+                if block[first - 1] in b"0123456789\r ":
+                    widest = width = wrapped.width_of(block[start:first])
+            row = wrapped.bare(block[end + 1 : min(stop, end + _LONGEST)], prefix, process)
+            longer = None if row is None else wrapped.joined(body, row, step, full)
+            if longer is None or row is None:
+                doubt = row is not None and width >= max(wrapped.NARROWEST, self._widest) and wrapped.may_go_on(body, row)
+                break
+            if at := next_step(longer, max(len(body) - 4, 5)):
+                next_at = max(0, block.find(longer[at : at + 12], end + 1, stop))
+                longer = longer[:at].rstrip()
+            if not wraps:
+                widest = wrapped.width_of(block[start:first])
+            else:
+                self._row_widths.add(widest)
+            width = wrapped.width_of(row)
+            widest = max(widest, width)
+            body, end, wraps = longer, stop, wraps + 1
+        if wraps and not final and end + 1 >= len(block):
+            return body, -1, False, 0
+        if wraps > 1:
+            self._row_widths.add(widest)
+        self._widest = max(self._widest, widest)
+        return body, end, doubt, next_at
+
+    def _gap(self, block: bytes, start: int, stop: int) -> int:
+        """Reads what stands between metric lines; returns where to go on. Rests of metric lines in it are looked at closely."""
+        while start < stop and (found := wrapped.ORPHAN.search(block, start, stop)) is not None:
+            row = block.rfind(b"\n", start, found.start()) + 1 or start
+            end = block.find(b"\n", found.end(), stop)
+            end = stop if end < 0 else end
+            if (head := wrapped.broken_head(block, start, row)) is not None:
+                begin, hit, first = head
+                self.line = self.text.scan(block, start, begin, self.line)
+                process = before_metrics(block[begin:hit])[1]
+                start = self._metric_line(block, begin, hit, first, process, True)
+                continue
+            self.line = self.text.scan(block, start, row, self.line)
+            start = row
+            if self.line not in self._doubt_lines:
+                self._orphan(block[row:end])
+            start = min(end + 1, stop)
+            self.line = self.text.scan(block, row, start, self.line)
+        if start < stop:
+            self.line = self.text.scan(block, start, stop, self.line)
+        return max(start, stop)
+
+    def _orphan(self, raw: bytes) -> None:
+        """The rest of a metric line that nothing goes before: the line before it may have been cut in its last number."""
+        process = split_process(strip_colours(raw))[0]
+        if self.text.in_sample(process, self.line):
+            return
+        self.skip(self.line, raw)
+        if self._last is not None and process in ("", self._last.process):
+            self._last = self._last._replace(parsed=self.lines.without_last(self._last.parsed))
+
+    def _read(self, block: bytes, start: int, body: bytes, line: int, process: str, end: End) -> bool:
+        """Reads a whole metric line; returns whether it was cut."""
+        parsed = self.lines.read(body, end)
         if parsed is None or not any("/" in key for key in parsed.layout.keys):
             self.skip(line, block[start : start + 300].partition(b"\n")[0])
-        else:
-            self._keep(parsed, line, process)
+            return False
+        if parsed.glued:
+            self.text.scan(parsed.glued, 0, len(parsed.glued), line)
+        self._keep(parsed, line, process)
+        return parsed.cut
 
     def _doubtful(self, block: bytes, line: int, hit: int, end: int, process: str) -> None:
         """A metric line after other words: a quotation, or a question and a log pasted into one line."""
         body = block[hit:end]
-        next_hit = _next_step(body)
+        next_hit = next_step(body)
         self._doubts.append((line, process, strip_end(body[:next_hit] if next_hit > 0 else body)))
+        self._doubt_lines.add(line)
 
     def finish(self) -> None:
         """Doubtful lines count when they are all there is; otherwise they are told as unread."""
-        for held, line in self._undecided:
-            self.skip(line, f"step:{held.step} …".encode())
+        self._begin(None)
+        self._flush()
+        for row in self._undecided:
+            self.skip(row.line, f"step:{row.parsed.step} …".encode())
         accept = not len(self.table)
         for line, process, body in self._doubts:
             parsed = self.lines.read(body) if accept and not self.text.in_sample(process, line) else None
             if parsed is not None and any("/" in key for key in parsed.layout.keys):
                 self.doubtful_lines.append(line)
-                self._add(parsed, line)
+                self._add(_Row(parsed, line, process))
             else:
                 self.skip(line, body[:200])
+        self._flush()
 
     def _keep(self, parsed: Parsed, line: int, process: str) -> None:
         self.text.saw(process, line)
         layout = parsed.layout
+        row = _Row(parsed, line, process)
         if not self.text.in_sample(process, line):
-            if self._undecided and any(held.layout is layout for held, _ in self._undecided):
+            if self._undecided and any(held.parsed.layout is layout for held in self._undecided):
                 layout.n_held += 2
                 self._decide()
-            self._add(parsed, line)
+            self._add(row)
             return
         layout.n_held += 1
 
         def unless_a_sample() -> None:
-            self._undecided.append((parsed, line))
+            self._undecided.append(row)
             if layout.n or layout.n_held > 1 or len(layout.keys) >= _MANY_KEYS:
                 self._decide()
 
@@ -157,19 +283,35 @@ class ConsoleReader:
     def _decide(self) -> None:
         """Takes the lines met in samples that never ended, now that lines like them have come outside of one (or again)."""
         waiting, self._undecided = self._undecided, []
-        for parsed, line in waiting:
-            if parsed.layout.n or parsed.layout.n_held > 1 or len(parsed.layout.keys) >= _MANY_KEYS:
-                self._add(parsed, line)
+        for row in waiting:
+            layout = row.parsed.layout
+            if layout.n or layout.n_held > 1 or len(layout.keys) >= _MANY_KEYS:
+                self._add(row)
             else:
-                self._undecided.append((parsed, line))
+                self._undecided.append(row)
 
-    def _add(self, parsed: Parsed, line: int) -> None:
-        self.text.step = parsed.step
+    def _add(self, row: _Row) -> None:
+        self.text.step = row.parsed.step
+        if self._start is not None:
+            self._begin(row.parsed.layout.keys)
+        self._flush()
+        self._last = row
+
+    def _flush(self) -> None:
+        """Moves the last line into the table: what followed it has been seen."""
+        if self._last is None:
+            return
+        (parsed, line, process), self._last = self._last, None
         if parsed.cut:
             self.cut_lines.append(line)
         if parsed.lost:
             self.skip(line, f"step:{parsed.step} …".encode())
-        self.table.add(parsed.step, line, parsed.layout, parsed.values, parsed.styles, parsed.texts)
+        if parsed.layout.keys:
+            self.table.add(parsed.step, line, parsed.layout, parsed.values, parsed.styles, parsed.texts)
+            self._printed_by(process)
+
+    def _printed_by(self, process: str) -> None:
+        self.processes.append(self.process_names.setdefault(process, len(self.process_names)))
 
     def skip(self, line: int, raw: bytes) -> None:
         """Counts a line that looks like metrics and could not be read."""
@@ -177,108 +319,70 @@ class ConsoleReader:
         if len(self.samples) < _MAX_SAMPLES:
             self.samples.append((line, strip_colours(raw).decode("utf-8", "replace")[:200]))
 
-    def _opening(self, block: bytes) -> int:
-        """A paste may begin inside a metric line (``adv:10751.941 - timing_s/step:…``): its rest is a row without a step."""
+    # Pastes that begin inside a metric line
+
+    def _opening(self, block: bytes, final: bool) -> int:
+        """A paste may begin inside a metric line (``adv:10751.941 - timing_s/step:…``); returns where to go on."""
         start = _BLANK.match(block).end()  # type: ignore[union-attr]
+        start = block.rfind(b"\n", 0, start) + 1
         end = block.find(b"\n", start)
+        if wrapped.FRAGMENT.match(block, start) and wrapped.ORPHAN.search(block, end, min(len(block), end + 400)):
+            start, end = end + 1, block.find(b"\n", end + 1)  # of a broken line little is left
         end = len(block) if end < 0 else end
-        raw = strip_end(block[start:end])
-        parts = _whole_line(split_process(strip_colours(raw))[1]) if raw and STEP.search(raw) is None else None
-        if parts is None:
+        _, text = split_process(strip_colours(block[start:end]))
+        if not wrapped.OPENING.match(text) or wrapped.holds_head(text) or (end >= len(block) and not final):
             return 0
+        line = self.line
         self.line += block.count(b"\n", 0, start)
-        layout, values, styles, texts = self.lines.row(parts)
-        self.table.add(NO_STEP, self.line, layout, values, styles, texts)
-        self.line += end < len(block)
-        return min(end + 1, len(block))
+        done = self._stepless(block, start, end, final)
+        if done > start:
+            return done
+        if wrapped.next_is_metrics(block, end + 1):  # too little of it is left to say what it was
+            self.cut_lines.append(self.line)
+        self.line = line
+        return 0
 
+    def _stepless(self, block: bytes, start: int, end: int, final: bool) -> int:
+        """Takes the rest of a metric line, a row without a step; returns where to go on, or ``start`` when it is none."""
+        process, text = split_process(strip_colours(block[start:end]))
+        text = strip_end(text).strip().removeprefix(b"- ")
+        body, stop, doubt, go_on = self._joined(block, start, start, end, text, None, process, True)
+        torn, _, rest = body.partition(b" - ")
+        if b" - " not in body and b"/" in torn:
+            torn, rest = b"", body
+        split = split_parts(rest.removesuffix(b" -"))
+        keys = [part.key for part in split.parts]
+        if split.lost or not any(b"/" in key for key in keys) or any(NOT_IN_KEYS.search(key) for key in keys):
+            return start
+        if NOT_IN_KEYS.search(torn) or b": " in body:
+            return start
+        kind = End.CUT if doubt else End.OPEN if final and stop >= len(block) else End.WHOLE
+        lost, _ = self.lines.settle(split, kind)
+        if stop > end:
+            self.wrapped_lines.append(self.line)
+        self._start = _Start(torn, split.parts, self.line, process, lost)
+        done = go_on or min(stop + 1, len(block))
+        self.line += block.count(b"\n", start, done)
+        return done
 
-def _whole_line(text: bytes) -> list[Part] | None:
-    """The parts of a line that is nothing but ``key:number - key:number``, the first key perhaps torn; None otherwise."""
-    pieces = text.strip().removeprefix(b"- ").split(b" - ")
-    parts: list[Part] = []
-    for index, piece in enumerate(pieces):
-        part = parse_part(piece)
-        if part is None or part.rest.strip() or b": " in piece or re.search(rb"[\s'\"{=]", part.key):
-            if index == 0 and len(pieces) > 1:
-                continue
-            if index == len(pieces) - 1 and len(parts) > 1:
-                break
-            return None
-        if b"/" not in part.key and not (index == 0 and len(pieces) > 1):
-            return None
-        if b"/" in part.key:
-            parts.append(part)
-    return parts or None
-
-
-def _next_step(body: bytes) -> int:
-    """Where in a metric line the next one begins, when several are glued together; 0 for nowhere."""
-    at = body.find(b"step:", 5)
-    while at > 0:
-        if body[at - 1] in b" \r\tm)" and not _inside_name(body, at):
-            head = STEP.match(body, at)
-            if head and body[head.end() : head.end() + 3] == b" - ":
-                return at
-        at = body.find(b"step:", at + 5)
-    return 0
-
-
-def _inside_name(block: bytes, hit: int) -> bool:
-    """Whether ``step:`` is the end of a longer name (``training/global_step:5``) or of a word."""
-    if hit == 0:
-        return False
-    before = block[hit - 1]
-    if before == 0x6D:  # m: the end of a colour code, or of a word
-        return re.search(rb"\[[0-9;]*m$", block[max(0, hit - 12) : hit]) is None
-    return chr(before).isalnum() or before in b"_/.-=@" or before >= 0x80
-
-
-def _joined(body: bytes, following: bytes, process: str, full_width: bool) -> bytes | None:
-    """``body`` with the next line when that line continues it (copy and paste broke a long line), else None.
-
-    ``full_width``: the line before was broken at the same width as the first, so that its number may go on.
-    """
-    if b" - " in following:
-        if b"step:" in following and STEP.search(following):
-            return None
-    elif not following.strip() or not (_unfinished(body) or (full_width and _DIGITS.search(following))):
-        return None
-    tag, rest = split_process(strip_colours(following.rstrip(b"\r\n")))
-    if tag and tag != process:
-        return None
-    rest = strip_end(rest)
-    gap = b" " if body.endswith(b" -") or rest.startswith(b"- ") else b""
-    if body.endswith(b" -") and rest.startswith(b" "):
-        gap = b""
-    joined = body + gap + rest
-    tail_start = body.rfind(b" - ")
-    tail = joined[tail_start + 3 :] if tail_start >= 0 else joined
-    pieces = tail.split(b" - ")
-    if any(re.search(rb"[\s'\"{=]", _key(piece)) for piece in pieces):
-        return None
-    good = [parse_part(piece) is not None for piece in pieces[:-1]]
-    if not all(good):
-        return None
-    if len(pieces) == 1:
-        return joined if parse_part(pieces[0]) is not None or (_unfinished(joined) and b"/" in pieces[0]) else None
-    pieces[-1] = pieces[-1].removesuffix(b" -")
-    return joined if parse_part(pieces[-1]) is not None or re.fullmatch(rb"[\w/@.\-()]*:?[\w.\-(]*", pieces[-1]) else None
-
-
-def _key(piece: bytes) -> bytes:
-    return piece.rpartition(b":")[0].strip() if b":" in piece else piece.strip()
-
-
-def _unfinished(body: bytes) -> bool:
-    """Whether a metric line stops before its last value does."""
-    if body[-4:-3] == b"." and body[-3:].isdigit():
-        return False
-    if body.endswith(b" -"):
-        return True
-    last = body[body.rfind(b" - ") + 3 :]
-    part = parse_part(last)
-    if part is None or last.endswith((b".", b"e", b"-")):
-        return True
-    before = body[: -len(last) - 3]
-    return before[-4:-3] == b"." and before[-3:].isdigit() and b"." in part.text and not part.wrapped
+    def _begin(self, keys: tuple[str, ...] | None) -> None:
+        """Adds the row with which a paste began, now that the next line shows whether its first key is a whole one."""
+        if self._start is None:
+            return
+        start, self._start = self._start, None
+        parts = start.parts
+        first = split_parts(start.torn).parts
+        whole = not start.torn
+        if first and parts:
+            name, following = (part.key.decode("utf-8", "replace") for part in (first[0], parts[0]))
+            whole = first[0].key.partition(b"/")[0] in _GROUPS and b"/" in first[0].key
+            if keys and name in keys[:-1] and keys[keys.index(name) + 1] == following:
+                whole = True
+            if whole:
+                parts = [*first, *parts]
+        if not whole or start.lost:
+            self.cut_lines.append(start.line)
+        if parts:
+            layout, values, styles, texts = self.lines.row(parts)
+            self.table.add(NO_STEP, start.line, layout, values, styles, texts)
+            self._printed_by(start.process)

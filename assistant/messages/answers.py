@@ -37,8 +37,8 @@ TEXT: dict[str, tuple[str, str]] = {
         "这份日志里 `{key}` 没有异常：相关检查已通过。",
     ),
     "unjudged": (
-        "Nothing in this log calls `{key}` abnormal, but no check judges it by itself.",
-        "这份日志里没有迹象表明 `{key}` 异常，不过没有单独判断它的检查。",
+        "No check judges `{key}` by itself, and no finding of this log is about it.",
+        "没有单独判断 `{key}` 的检查，这份日志的发现也都与它无关。",
     ),
     "too_short": (
         "Nothing wrong with `{key}` is visible, but this log has only {n} values of it: too few to see a course.",

@@ -12,6 +12,7 @@ TEXT: dict[str, tuple[str, str]] = {
         "falling overall (median of the first {n} values {start}, of the last {n} {end})",
         "总体下降（前 {n} 个值的中位数 {start}，后 {n} 个 {end}）",
     ),
+    "few_values": ("too few values for a trend", "值太少，看不出趋势"),
     "scaled": (
         "`{key}` is printed in units of {unit}: {printed} means {value}.",
         "`{key}` 以 {unit} 为单位打印：{printed} 即 {value}。",
@@ -25,11 +26,17 @@ TEXT: dict[str, tuple[str, str]] = {
         "The standard deviation of `{key}` over {span} is {value} ({n} values).",
         "`{key}` 在{span}（{n} 个值）的标准差是 {value}。",
     ),
+    "stretch_highest": ("The highest `{key}` in {span} is {value}.", "`{key}` 在{span}里的最大值是 {value}。"),
+    "stretch_lowest": ("The lowest `{key}` in {span} is {value}.", "`{key}` 在{span}里的最小值是 {value}。"),
     "stretch_range": ("Lowest {low}, highest {high}.", "最低 {low}，最高 {high}。"),
     "stretch_moved": ("In that stretch: {first}, {last} at its end; {trend}.", "这一段里：开始 {first}，结束 {last}；{trend}。"),
     "stretch_before": ("As many values before it ({span}): {value}.", "在它之前同样长的一段（{span}）：{value}。"),
     "stretch_tail_mean": ("Its latest values ({span}) average {value}.", "最近的一段（{span}）平均为 {value}。"),
     "stretch_tail_median": ("The median of its latest values ({span}) is {value}.", "最近的一段（{span}）中位数为 {value}。"),
+    "step_summed": (
+        "The log has no timer of the whole step; its timers add up to {mean} s on average over {span} (median {median} s).",
+        "日志没有整步的计时；各计时项之和在{span}平均 {mean} 秒（中位数 {median} 秒）。",
+    ),
     "stretch_fewer": ("The log has fewer than {n} of them: these are all.", "日志里不足 {n} 个：这已经是全部。"),
     "stretch_nonfinite": ("{k} values that are not finite numbers are left out.", "其中 {k} 个不是有限数，未计入。"),
     "stretch_outside": ("`{key}` has no value there; it is printed for {span}.", "`{key}` 在那一段没有值；它打印在{span}。"),
@@ -39,17 +46,29 @@ TEXT: dict[str, tuple[str, str]] = {
     "first_above_reach": ("`{key}` first reaches {limit} with {value}.", "`{key}` 首次达到 {limit} 时是 {value}。"),
     "first_below": ("`{key}` is first below {limit} with {value}.", "`{key}` 首次低于 {limit} 时是 {value}。"),
     "starts_above": ("`{key}` is above {limit} from its first value on: {value}.", "`{key}` 从第一个值起就高于 {limit}：{value}。"),
-    "starts_above_reach": ("`{key}` is at {limit} or above from its first value on: {value}.", "`{key}` 从第一个值起就达到 {limit}：{value}。"),
+    "starts_above_reach": (
+        "`{key}` is at {limit} or above from its first value on: {value}.",
+        "`{key}` 从第一个值起就达到 {limit}：{value}。",
+    ),
     "starts_below": ("`{key}` is below {limit} from its first value on: {value}.", "`{key}` 从第一个值起就低于 {limit}：{value}。"),
-    "never_above": ("`{key}` never exceeds {limit} in its {n} values; the highest is {value}.", "`{key}` 的 {n} 个值从未超过 {limit}；最高是 {value}。"),
+    "never_above": (
+        "`{key}` never exceeds {limit} in its {n} values; the highest is {value}.",
+        "`{key}` 的 {n} 个值从未超过 {limit}；最高是 {value}。",
+    ),
     "never_above_reach": (
         "`{key}` never reaches {limit} in its {n} values; the highest is {value}.",
         "`{key}` 的 {n} 个值从未达到 {limit}；最高是 {value}。",
     ),
-    "never_below": ("`{key}` is never below {limit} in its {n} values; the lowest is {value}.", "`{key}` 的 {n} 个值从未低于 {limit}；最低是 {value}。"),
+    "never_below": (
+        "`{key}` is never below {limit} in its {n} values; the lowest is {value}.",
+        "`{key}` 的 {n} 个值从未低于 {limit}；最低是 {value}。",
+    ),
     "count_above": ("It is above {limit} in {k} of {n} steps.", "{n} 步中有 {k} 步高于 {limit}。"),
     "count_above_reach": ("It is at {limit} or above in {k} of {n} steps.", "{n} 步中有 {k} 步达到或高于 {limit}。"),
     "count_below": ("It is below {limit} in {k} of {n} steps.", "{n} 步中有 {k} 步低于 {limit}。"),
+    "counts_above": ("`{key}` is above {limit} in {k} of {n} steps.", "`{key}` 在 {n} 步中有 {k} 步高于 {limit}。"),
+    "counts_above_reach": ("`{key}` is at {limit} or above in {k} of {n} steps.", "`{key}` 在 {n} 步中有 {k} 步达到或高于 {limit}。"),
+    "counts_below": ("`{key}` is below {limit} in {k} of {n} steps.", "`{key}` 在 {n} 步中有 {k} 步低于 {limit}。"),
     "all_above": ("So are all {n} values.", "全部 {n} 个值都是如此。"),
     "all_above_reach": ("So are all {n} values.", "全部 {n} 个值都是如此。"),
     "all_below": ("So are all {n} values.", "全部 {n} 个值都是如此。"),
@@ -65,6 +84,14 @@ TEXT: dict[str, tuple[str, str]] = {
         "`{key}` starts to rise around step {step}: about {value} there, about {end} by step {end_step} (running median).",
         "`{key}` 大约从第 {step} 步开始上升：那里约 {value}，到第 {end_step} 步约 {end}（滑动中位数）。",
     ),
+    "fall_stops": (
+        "`{key}` has done nearly all of its fall by step {step}: about {value}.",
+        "`{key}` 到第 {step} 步已基本降完：约 {value}。",
+    ),
+    "rise_stops": (
+        "`{key}` has done nearly all of its rise by step {step}: about {value}.",
+        "`{key}` 到第 {step} 步已基本升完：约 {value}。",
+    ),
     "fall_half": ("Half of the fall is done by step {step}.", "到第 {step} 步已降了一半。"),
     "rise_half": ("Half of the rise is done by step {step}.", "到第 {step} 步已升了一半。"),
     "moment_now": ("The last value is {value}.", "最后一个值是 {value}。"),
@@ -77,19 +104,35 @@ TEXT: dict[str, tuple[str, str]] = {
         "这份日志里 `{key}` 没有超出噪声的持续上升：开始 {first}，最后 {last}；{trend}。",
     ),
     "improved_until": (
-        "`{key}` made its last clear gain around step {step} (running median {value}) and has not passed it since; the last value is {last}.",
+        "`{key}` made its last clear gain around step {step} (running median {value}) and has not passed it since; the last value is "
+        "{last}.",
         "`{key}` 最后一次明显变好大约在第 {step} 步（滑动中位数 {value}），之后没有再超过；最后一个值是 {last}。",
     ),
     "still_improving": (
         "`{key}` is still gaining: its latest record is around step {step} (running median {value}); the last value is {last}.",
         "`{key}` 还在变好：最近的新高大约在第 {step} 步（滑动中位数 {value}）；最后一个值是 {last}。",
     ),
-    "moment_short": ("`{key}` has only {n} values here: too few to date a change.", "这里 `{key}` 只有 {n} 个值，无法判断从哪一步开始变化。"),
+    "moment_short": (
+        "`{key}` has only {n} values here: too few to date a change.",
+        "这里 `{key}` 只有 {n} 个值，无法判断从哪一步开始变化。",
+    ),
     "moment_finding": ("The finding on it: {title}{since}.", "与它有关的发现：{title}{since}。"),
-    "first_nan": ("`{key}` is first not a finite number with {value}; so are {k} of {n} values.", "`{key}` 首次不是有限数：{value}；{n} 个值中共有 {k} 个如此。"),
-    "first_zero": ("`{key}` is first zero with {value}; so are {k} of {n} values.", "`{key}` 首次为零：{value}；{n} 个值中共有 {k} 个如此。"),
-    "first_negative": ("`{key}` is first below zero with {value}; so are {k} of {n} values.", "`{key}` 首次小于零：{value}；{n} 个值中共有 {k} 个如此。"),
-    "first_positive": ("`{key}` is first above zero with {value}; so are {k} of {n} values.", "`{key}` 首次大于零：{value}；{n} 个值中共有 {k} 个如此。"),
+    "first_nan": (
+        "`{key}` is first not a finite number with {value}; so are {k} of {n} values.",
+        "`{key}` 首次不是有限数：{value}；{n} 个值中共有 {k} 个如此。",
+    ),
+    "first_zero": (
+        "`{key}` is first zero with {value}; so are {k} of {n} values.",
+        "`{key}` 首次为零：{value}；{n} 个值中共有 {k} 个如此。",
+    ),
+    "first_negative": (
+        "`{key}` is first below zero with {value}; so are {k} of {n} values.",
+        "`{key}` 首次小于零：{value}；{n} 个值中共有 {k} 个如此。",
+    ),
+    "first_positive": (
+        "`{key}` is first above zero with {value}; so are {k} of {n} values.",
+        "`{key}` 首次大于零：{value}；{n} 个值中共有 {k} 个如此。",
+    ),
     "never_nan": ("All {n} values of `{key}` are finite numbers.", "`{key}` 的 {n} 个值全部是有限数。"),
     "never_zero": ("None of the {n} values of `{key}` is zero.", "`{key}` 的 {n} 个值没有一个为零。"),
     "never_negative": ("None of the {n} values of `{key}` is below zero.", "`{key}` 的 {n} 个值没有一个小于零。"),
@@ -98,9 +141,23 @@ TEXT: dict[str, tuple[str, str]] = {
     "first_sign_then": ("After it: {titles}.", "之后依次是：{titles}。"),
     "first_sign_crash": ("It stopped with: {title}{since}.", "它停止的原因：{title}{since}。"),
     "nothing_breaks": ("Nothing collapses in this log.", "这份日志里没有崩掉的地方。"),
+    "fell_early": ("down by step {step}, level since", "到第 {step} 步降下来，之后基本持平"),
+    "rose_early": ("up by step {step}, level since", "到第 {step} 步升上去，之后基本持平"),
     # One step and two steps
-    "step_outside": ("Step {step} is not in this log: it has steps {first}–{last}.", "这份日志里没有第 {step} 步：它包含第 {first}–{last} 步。"),
+    "step_occasional": ("This step also runs {names}.", "这一步还包含 {names}。"),
+    "step_outside": (
+        "Step {step} is not in this log: it has steps {first}–{last}.",
+        "这份日志里没有第 {step} 步：它包含第 {first}–{last} 步。",
+    ),
     "step_not_printed": ("Step {step} is not printed; the nearest is step {near}.", "没有打印第 {step} 步；最近的是第 {near} 步。"),
+    "step_usual": ("The {n} values before it have a median of {usual}.", "之前 {n} 个值的中位数是 {usual}。"),
+    "step_after": ("The next one is {value}.", "下一个是 {value}。"),
+    "step_no_value": ("`{key}` is not printed at step {step}.", "第 {step} 步没有打印 `{key}`。"),
+    "step_seconds": ("A typical step takes {seconds} s.", "一步通常要 {seconds} 秒。"),
+    "step_seconds_all": (
+        "Steps average {mean} s with validation and checkpoints, over {n} steps.",
+        "算上验证和保存，{n} 步平均每步 {mean} 秒。",
+    ),
     "step_moved": (
         "At step {step} {n} metrics are far from their level of the steps before; furthest: {rows}.",
         "第 {step} 步有 {n} 个指标明显偏离之前的水平；偏离最大的是：{rows}。",
@@ -110,6 +167,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "step_quiet": (
         "Nothing stands out at step {step}: no metric is far from its level of the steps before.",
         "第 {step} 步没有特别之处：没有指标明显偏离之前的水平。",
+    ),
+    "step_no_before": (
+        "Too few steps before step {step} to say what is usual there.",
+        "第 {step} 步之前的步数太少，看不出平常的水平。",
     ),
     "step_findings": ("Findings that begin there: {titles}.", "在那里开始的发现：{titles}。"),
     "step_during": ("Under way at that step: {titles}.", "当时已经存在的问题：{titles}。"),
@@ -123,8 +184,8 @@ TEXT: dict[str, tuple[str, str]] = {
     "two_no_findings": ("No finding begins between them.", "两者之间没有新的发现。"),
     "up_by": ("up by {gap}", "上升 {gap}"),
     "down_by": ("down by {gap}", "下降 {gap}"),
-    "times_more": (" ({times} times)", "（{times} 倍）"),
-    "times_less": (" (to one {times}th)", "（降为 {times} 分之一）"),
+    "times_more": (" (a factor of {times})", "（{times} 倍）"),
+    "times_less": (" (a factor of {times})", "（降为 {times} 分之一）"),
     # The run itself
     "run_no_framework": ("No framework was recognised in this log.", "这份日志没有识别出框架。"),
     "run_version": (
@@ -148,7 +209,10 @@ TEXT: dict[str, tuple[str, str]] = {
         "{n} GPUs: that is what tokens, throughput per GPU and step time of this log give.",
         "{n} 张 GPU：由这份日志里的 token 数、每卡吞吐和步时间推出。",
     ),
-    "gpus_config": ("The configuration sets {n} GPUs a node on {nodes} node(s): {total}{where}.", "配置里是每节点 {n} 张、{nodes} 个节点：共 {total} 张{where}。"),
+    "gpus_config": (
+        "The configuration says {total} in all: {n} a node, nodes: {nodes}{where}.",
+        "配置里共 {total} 张：每节点 {n} 张，节点数 {nodes}{where}。",
+    ),
     "gpus_config_each": ("`{key}` is {n}{where}; the number of nodes is not in the log.", "`{key}` 是 {n}{where}；日志里没有节点数。"),
     "gpus_disagree": (
         "The two differ: the metrics count the GPUs that the throughput is divided by.",
@@ -181,7 +245,7 @@ TEXT: dict[str, tuple[str, str]] = {
         "这份日志看不出每步有多少条回答：缺少配置和 token 数。",
     ),
     "eta": (
-        "About {left} left: {steps} steps after step {step} of {total}, at {seconds} s a step as of late.",
+        "About {left} left: step {step} of {total}, {steps} to go, at {seconds} s a step as of late.",
         "大约还要{left}：目前第 {step} 步，共 {total} 步，还剩 {steps} 步，最近每步 {seconds} 秒。",
     ),
     "eta_note": (
@@ -197,13 +261,20 @@ TEXT: dict[str, tuple[str, str]] = {
         "The log does not say how many steps there will be (no progress bar, no announced total); it is at step {step}.",
         "日志没有写一共多少步（没有进度条，也没有打印总步数）；目前到第 {step} 步。",
     ),
+    "eta_final": (
+        "It has finished: after step {step} the log holds the final validation.",
+        "已经跑完：第 {step} 步之后日志里有最终验证。",
+    ),
     "eta_rate": ("A step takes {seconds} s: multiply by the steps that are left.", "每步 {seconds} 秒：乘以剩余步数即可。"),
     "eta_crashed": ("But the job has stopped: {title}.", "但任务已经停了：{title}。"),
     "unit_days": ("{n} days", " {n} 天"),
     "unit_hours": ("{n} hours", " {n} 小时"),
     "unit_minutes": ("{n} minutes", " {n} 分钟"),
     "unit_seconds": ("{n} seconds", " {n} 秒"),
-    "elapsed": ("{n} logged steps took {total} in all; a typical step {seconds} s.", "日志里的 {n} 步合计用了{total}；通常每步 {seconds} 秒。"),
+    "elapsed": (
+        "{n} logged steps took {total} in all; a typical step {seconds} s.",
+        "日志里的 {n} 步合计用了{total}；通常每步 {seconds} 秒。",
+    ),
     "gpu_hours": ("On {n} GPUs that is {hours} GPU hours.", "按 {n} 张 GPU 计，即 {hours} GPU 小时。"),
     "elapsed_note": ("Start-up and what lies between steps are not in it.", "启动时间和步与步之间的时间不在内。"),
     "steps_total": ("The job announces {total} steps.", "任务预定一共 {total} 步。"),
@@ -229,7 +300,10 @@ TEXT: dict[str, tuple[str, str]] = {
         "This log prints neither a throughput nor the tokens of a step with its time.",
         "这份日志既没有打印吞吐，也没有打印每步的 token 数和时间。",
     ),
-    "tokens_total": ("{value} tokens in {n} logged steps (sum of `{key}`; prompts count once for each response).", "日志里的 {n} 步合计 {value} 个 token（`{key}` 之和；prompt 按每条回答各计一次）。"),
+    "tokens_total": (
+        "{value} tokens in {n} logged steps (sum of `{key}`; prompts count once for each response).",
+        "日志里的 {n} 步合计 {value} 个 token（`{key}` 之和；prompt 按每条回答各计一次）。",
+    ),
     "tokens_none": ("This log does not print the tokens of a step.", "这份日志没有打印每步的 token 数。"),
     # Outlook
     "learning_yes": ("Yes, it is learning.", "在学。"),
@@ -249,7 +323,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "policy_moves": ("The policy does move: `{key}` {first}, {last} at the end.", "策略确实在变：`{key}` 开始 {first}，最后 {last}。"),
     "no_critic": ("This run prints no metric of a critic.", "这次训练没有打印任何 critic 指标。"),
     "critic_yes": ("The critic is learning: `{key}` is well above zero.", "critic 在学：`{key}` 明显大于零。"),
-    "critic_weak": ("The critic explains little of the returns so far: `{key}` is above zero, but small.", "critic 目前只解释了回报的一小部分：`{key}` 大于零但不大。"),
+    "critic_weak": (
+        "The critic explains little of the returns so far: `{key}` is above zero, but small.",
+        "critic 目前只解释了回报的一小部分：`{key}` 大于零但不大。",
+    ),
     "critic_no": ("The critic is no better than a constant: `{key}` is not above zero.", "critic 不比常数强：`{key}` 不大于零。"),
     "critic_short": ("Too early to tell: only {n} values.", "还看不出来：只有 {n} 个值。"),
     "critic_unjudged": (
@@ -285,10 +362,16 @@ TEXT: dict[str, tuple[str, str]] = {
     "clip_set": ("`{key}` is {value}.", "`{key}` 是 {value}。"),
     "clip_default": ("`{key}` is not in the log; its default is {value}.", "日志里没有 `{key}`；默认值是 {value}。"),
     "clip_off": ("Gradient clipping is off: `{key}` is {value}.", "没有开启梯度裁剪：`{key}` 是 {value}。"),
-    "clip_always": ("It acts nearly always: `{key}` is above it in {k} of {n} steps.", "它几乎一直在起作用：`{key}` 在 {n} 步中有 {k} 步超过它。"),
+    "clip_always": (
+        "It acts nearly always: `{key}` is above it in {k} of {n} steps.",
+        "它几乎一直在起作用：`{key}` 在 {n} 步中有 {k} 步超过它。",
+    ),
     "clip_often": ("It acts: `{key}` is above it in {k} of {n} steps.", "它在起作用：`{key}` 在 {n} 步中有 {k} 步超过它。"),
     "clip_rare": ("It acts rarely: `{key}` is above it in {k} of {n} steps.", "它很少起作用：`{key}` 在 {n} 步中有 {k} 步超过它。"),
-    "clip_never": ("It never acts: `{key}` stays below it in all steps ({k} of {n} above).", "它从未起作用：`{key}` 始终没有超过它（{n} 步中 {k} 步超过）。"),
+    "clip_never": (
+        "It never acts: `{key}` stays below it in all steps ({k} of {n} above).",
+        "它从未起作用：`{key}` 始终没有超过它（{n} 步中 {k} 步超过）。",
+    ),
     "clip_note": (
         "The printed norm is taken before clipping, and averaged over the updates of a step.",
         "打印的范数是裁剪之前的值，并对一步内的各次更新取平均。",
@@ -305,7 +388,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "not_same": ("Not the same: `{a}` and `{b}` are two metrics.", "不是一回事：`{a}` 和 `{b}` 是两个指标。"),
     # Premises
     "fault_near": ("What is not normal is `{key}`: {title}{since}.", "不正常的是 `{key}`：{title}{since}。"),
-    "not_flat": ("In this log `{key}` does move: {first}, {last} at the end; {trend}.", "这份日志里 `{key}` 并非不动：开始 {first}，最后 {last}；{trend}。"),
+    "not_flat": (
+        "In this log `{key}` does move: {first}, {last} at the end; {trend}.",
+        "这份日志里 `{key}` 并非不动：开始 {first}，最后 {last}；{trend}。",
+    ),
     "is_flat": ("`{key}` shows no clear trend: {first}, {last} at the end.", "`{key}` 没有明显趋势：开始 {first}，最后 {last}。"),
     "setting_seen": ("The metrics of this log give it away: {value}.", "由这份日志的指标可知：{value}。"),
     "setting_gpus_seen": ("The metrics of this log give {n} GPUs in all.", "由这份日志的指标可知一共 {n} 张 GPU。"),

@@ -96,8 +96,8 @@ TEXT: dict[str, tuple[str, str]] = {
         "里面没有找到训练记录：找过控制台日志、TensorBoard、wandb、SwanLab、MLflow、Trackio 文件以及 CSV 和 JSON。",
     ),
     "note.unknown-store": (
-        "This SQLite file is neither an MLflow nor a Trackio store.",
-        "这个 SQLite 文件既不是 MLflow 也不是 Trackio 的数据库。",
+        "This SQLite file is neither an MLflow nor a Trackio store, or it is damaged.",
+        "这个 SQLite 文件既不是 MLflow 也不是 Trackio 的数据库，或者已经损坏。",
     ),
     "note.files-left": (
         "{n} further file(s) were not opened: there are too many; give the folder of one run.",

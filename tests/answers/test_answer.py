@@ -146,8 +146,8 @@ def test_absent_metric() -> None:
 
 
 def test_unknown_key_is_said_to_be_unknown() -> None:
-    found = ask("what about rewards/chosen_logps?")
-    assert "`rewards/chosen_logps` is not in this log, and no card knows this name." in found.markdown
+    found = ask("what about rewards/liked_answers?")
+    assert "`rewards/liked_answers` is not in this log, and no card knows this name." in found.markdown
 
 
 def test_key_of_a_fork() -> None:

@@ -75,11 +75,16 @@ def test_metric_by_any_name(text: str, metric: str) -> None:
     assert metric in understand(text).metrics
 
 
-@pytest.mark.parametrize("text", ["reward_std is 0", "rewards/chosen falls", "frac_reward_zero_std", "my_entropy_bonus_x/y"])
+@pytest.mark.parametrize("text", ["reward_stdev_q is 0", "rewards/liked falls", "frac_reward_zero_dev", "my_entropy_bonus_x/y"])
 def test_part_of_a_longer_key_is_not_the_metric(text: str) -> None:
     asked = understand(text)
     assert not asked.metrics
     assert asked.unknown_keys
+
+
+def test_a_key_of_another_framework_is_its_own_metric() -> None:
+    assert understand("reward_std is 0").metrics == ("score_std",)
+    assert understand("rewards/chosen falls").metrics == ("preference_chosen_reward",)
 
 
 def test_several_statistics_of_one_family() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.logs.columns import CHUNK, Table, records, segments
-from assistant.run import NO_STEP, Style
+from assistant.run import NO_STEP, Run, Style
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=60), st.integers(1, 80))
@@ -58,3 +58,15 @@ def test_segments_begin_where_steps_fall() -> None:
         (5, 7, 2, 4, 6),
         (8, 8, 1, 1, 9),
     ]
+
+
+def test_rows_of_a_block_are_one_record_and_a_repeated_step_with_the_same_names_is_another() -> None:
+    table = Table()
+    a, b = table.layout(("a",)), table.layout(("b",))
+    table.add(NO_STEP, 1, a, [1.0], bytes([Style.REPR]))
+    table.add(NO_STEP, 2, b, [2.0], bytes([Style.REPR]), same_record=True)
+    table.add(5, 3, a, [3.0], bytes([Style.REPR]))
+    table.add(5, 4, b, [4.0], bytes([Style.REPR]))
+    table.add(5, 5, a, [5.0], bytes([Style.REPR]), new_record=True)
+    run = Run(**table.finish())
+    assert [record["values"] for record in run.records()] == [{"a": 1.0, "b": 2.0}, {"a": 3.0, "b": 4.0}, {"a": 5.0}]

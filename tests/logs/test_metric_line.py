@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from assistant.logs import read
 from assistant.logs.columns import Table
-from assistant.logs.metric_line import LineReader, parse_part
+from assistant.logs.metric_line import LineReader
+from assistant.logs.metric_part import End, parse_part
 from assistant.run import FIXED_DECIMALS, Style
 
 KEYS = st.lists(
@@ -89,7 +90,7 @@ def test_the_quick_way_and_the_careful_way_agree(keys: list[str], numbers: list[
     assume(all(n == 0 or abs(n) > 1e-300 for n in numbers))
     body = ("step:7 - " + " - ".join(f"{key}:{number!r}" for key, number in zip(keys, numbers, strict=False))).encode()
     reader = LineReader(Table())
-    quick, careful = reader._quick(body), reader._careful(body, False, False)
+    quick, careful = reader._quick(body), reader._careful(body, End.WHOLE)
     assert careful is not None
     if quick is not None:
         assert quick.layout is careful.layout

@@ -19,7 +19,7 @@ from assistant.answers.model.limits import REPAIRS, TOO_WRONG
 from assistant.answers.model.prompting import Prompt, build, language_name
 from assistant.answers.model.settings import Endpoint
 from assistant.answers.numbers import Number, checked
-from assistant.answers.prompts import filled, prompt
+from assistant.answers.prompts import filled, labels, prompt
 from assistant.answers.question import Question, Turn, understand
 from assistant.answers.verify import Verified, verify
 from assistant.cards import cards
@@ -36,6 +36,7 @@ PROGRESS_EVERY = 0.3
 """Seconds between two looks at a growing draft."""
 _LAST_END = re.compile(r".*(?:[.!?](?=\s)|[。！？]|\n)", re.DOTALL)
 _REPLIES = ReplyCache()
+_HEADINGS = frozenset({"findings", "draft", "metrics", "config", "derived", "excerpt", "cards", "others", "left_out"})
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ class _Job:
                 if fault.kind == "cancelled":
                     raise
                 break
-            second = prompt_.restore(reply.text)
+            second = prompt_.restore(_whole_sentences(reply.text) if reply.cut else reply.text)
             again = self._verified(second, prompt_)
             if (self._wrong_language(second), _badness(again)) <= (wrong_language, _badness(best)):
                 best, draft, wrong_language, cut = again, second, self._wrong_language(second), reply.cut
@@ -233,11 +234,23 @@ def unusable(found: Verified) -> bool:
     """Whether too much of a draft is wrong for marks to help."""
     wrong = [i for i in found.issues if i.kind != "guess"]
     unverified = sum(n.status == "unverified" for n in found.numbers)
-    if len(found.plain.strip()) < 8:
+    if len(found.plain.strip()) < 8 or _loops(found.plain) or _echoes(found.plain):
         return True
     if len(found.numbers) >= 4 and unverified > TOO_WRONG * len(found.numbers):
         return True
     return len(wrong) >= 2 and len(wrong) > TOO_WRONG * max(1, found.n_sentences)
+
+
+def _loops(text: str) -> bool:
+    """The same sentence again and again."""
+    rows = [row for part in re.split(r"[.!?。！？\n]+", text) if len(row := re.sub(r"\W+", "", part).lower()) > 6]
+    return len(rows) >= 3 and max(rows.count(row) for row in set(rows)) >= 3
+
+
+def _echoes(text: str) -> bool:
+    """Headings of the evidence, or its marks, in the answer: the prompt came back."""
+    headings = [words for name, words in labels().items() if name in _HEADINGS]
+    return "<evidence" in text or any(words in text for words in headings)
 
 
 def _badness(found: Verified) -> float:

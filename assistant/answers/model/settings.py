@@ -113,7 +113,7 @@ class Endpoint:
     @property
     def output_tokens(self) -> int:
         """Room for the reply: at most a quarter of the window."""
-        return max(200, min(self.max_output, self.window // 4))
+        return max(50, min(self.max_output, self.window // 4))
 
     @property
     def prompt_tokens(self) -> int:

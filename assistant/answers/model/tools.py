@@ -136,7 +136,7 @@ class Toolbox:
             kwargs = {name: self.restore(a) if isinstance(a, str) else a for name, a in kwargs.items()}
             try:
                 result = function(*args, **kwargs)
-            except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
+            except (ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError) as error:
                 result = f"The call could not be answered: {type(error).__name__}."
             result = safe(result)
             result = result if len(result) <= LONGEST_RESULT else result[:LONGEST_RESULT] + " … (cut)"

@@ -122,11 +122,11 @@ def no_gradient(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         return None
     return Finding(
         "no-gradient",
-        severity="critical" if bool(zero.all()) else None,
+        severity="critical" if found.kind != "advantages" and bool(zero.all()) else None,
         confidence=0.85 if held.end > held.start else 0.65,
         first_step=step_of(series, first),
         last_step=step_of(series, last),
-        evidence=[series.point(last), there, *([p] if (p := found.series.at(int(series.steps[last]))) not in (None, there) else [])],  # type: ignore[list-item]
+        evidence=[series.point(last), there, *([p] if (p := found.series.at(int(series.steps[last]))) not in (None, there) else [])],
         facts={
             "metric": quoted(series.name, series.point(last).line),
             "norm": printed(series.point(last)),

@@ -92,7 +92,8 @@ def kl_blowup(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         variant = "score_falls"
     elif direction is not None and direction.rising:
         variant = "score_rises"
-    in_loss = series.name == "actor/kl_loss"
+    loss_term = view["reference_kl"]
+    in_loss = loss_term is not None and series.name == loss_term.name
     wanted = {"kl-loss-coef" if in_loss else "kl-reward-coef": None, "learning-rate": lower_rate(view)}
     return _found("kl-blowup", series, held, facts=facts, variant=variant, confidence=0.85 if len(values) >= 10 else 0.65, fixes=wanted)
 
@@ -190,6 +191,7 @@ def clip_saturation(view: RunView, t: Thresholds) -> Finding | NotChecked | None
         series,
         held,
         facts=facts,
+        variant="samples" if family(view.run.framework) in CLASSIC else "default",
         confidence=0.85 if len(series) >= 5 else 0.65,
         causes=_clip_causes(view),
         fixes=filled("clip-saturation", learning_rate=lower_rate(view)),
@@ -258,11 +260,11 @@ def _nothing_clipped(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
         return NotChecked("policy_step_kl")
     if prints_zero(norm).all() or not prints_zero(clipped, t.tiny).all() or family(view.run.framework) in CLASSIC:
         return None
-    last = clipped.point(-1)
+    last, flowing = clipped.point(-1), norm.point(int(np.flatnonzero(~prints_zero(norm))[-1]))
     facts = {
         "metric": quoted(clipped.name, last.line),
         "clipped": printed(last),
-        "norm": printed(norm.point(-1)),
+        "norm": printed(flowing),
         "n": count(len(clipped), "logged steps"),
     }
     return Finding(
@@ -270,7 +272,7 @@ def _nothing_clipped(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
         confidence=0.7,
         first_step=step_of(clipped, 0),
         last_step=step_of(clipped, -1),
-        evidence=[last, norm.point(-1)],
+        evidence=[last, flowing],
         facts=facts,
         variant="clip_only",
     )

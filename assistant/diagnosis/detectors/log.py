@@ -8,7 +8,7 @@ from assistant.diagnosis.batch import numbered, seen_from_start, step_gap
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, printed, quoted
 from assistant.diagnosis.failure import failure
-from assistant.diagnosis.finding import Finding, Quantity
+from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.naming import family, first_names, resolve
 from assistant.diagnosis.view import RunView
 from assistant.run import Segment, Series
@@ -191,17 +191,19 @@ def _warmup(view: RunView) -> int | None:
 
 
 @detector("no-validation")
-def no_validation(view: RunView, t: Thresholds) -> Finding | None:
+def no_validation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     run = view.run
-    if run.framework != "verl" or view.n_steps < t.steps:
+    if run.framework != "verl":
         return None
     if any(name.startswith("val") for name in run.columns) or view.events("final-validation", "initial-validation", "validation-end"):
         return None
+    if view.n_steps < t.steps:
+        return NotChecked(f"steps>={t.steps:g}")
     frequency = view.number("trainer.test_freq")
     facts = {"n": count(view.n_steps)}
     last = int(view.steps[-1])
     if frequency is not None and frequency > 0 and frequency > last - int(view.steps[0]):
-        return None
+        return NotChecked(f"steps>={frequency:g}")
     score = view["score_mean"]
     evidence = [score.point(-1)] if score is not None else []
     off = frequency is not None and frequency <= 0

@@ -233,9 +233,12 @@ def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         return None
     held = last_stretch((values > t.ratio * start) & (values > t.least), 7, 10)
     absolute = last_stretch((values > t.level) & (values > 1.5 * start), 5, 5)
-    chosen = absolute or held
-    if chosen is None:
+    spells = [spell for spell in (held, absolute) if spell is not None]
+    if not spells:
         return None
+    last = max(spells, key=lambda spell: spell.end)
+    joined = [spell for spell in spells if spell.end >= last.start]  # one rise crosses both limits, the nearer one first
+    chosen = Interval(min(spell.start for spell in joined), last.end, last.open)
     harm = _noise_harm(view, int(series.steps[chosen.start]), t)
     # An entropy that came down again did no lasting harm unless the score fell with it.
     if harm is None and (absolute is None or not absolute.open):

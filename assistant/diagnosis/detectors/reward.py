@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.ends import stretches
 from assistant.diagnosis.facts import count, derived, percent, printed
-from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.naming import family
 from assistant.diagnosis.score import (
     Scale,
@@ -19,9 +20,9 @@ from assistant.diagnosis.score import (
     step_noise,
     window_of,
 )
-from assistant.diagnosis.stats import last_record, latched, mad, median, rolling_max, rolling_median, sustained, tail, trend
+from assistant.diagnosis.stats import baseline, last_record, latched, mad, median, rolling_max, rolling_median, sustained, tail, trend
 from assistant.diagnosis.view import RunView
-from assistant.run import FloatArray
+from assistant.run import FloatArray, Series
 
 AVERAGED = frozenset({"sb3", "rllib"})
 """Frameworks whose reward is a mean over past episodes."""
@@ -45,7 +46,8 @@ def reward_saturated(view: RunView, t: Thresholds) -> Finding | None:
         return None
     start = spell.start
     middle = (int(score.steps[start]) + int(score.steps[-1])) // 2
-    if _validation_rises(view, middle, t.validation_gain * scale.span):
+    rise = _last_rise(view, t.validation_gain * scale.span)
+    if rise is not None and rise > middle:
         return None  # what is left to learn shows in the validation only
     facts = {
         "now": derived(median(score.scaled[-n:]), f"median of the last {min(n, len(score))} values of {score.name}", metric=score.name),
@@ -65,10 +67,12 @@ def reward_saturated(view: RunView, t: Thresholds) -> Finding | None:
 
 
 @detector("reward-collapse", needs=("score_mean",), min_points=10)
-def reward_collapse(view: RunView, t: Thresholds) -> Finding | None:
+def reward_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """The score lost a good part of what it had gained over the floor, beyond its noise, and has not come back."""
     score = known(view, "score_mean")
     assert score is not None
+    if len(score) < t.without_range and known(view, "score_min") is None:
+        return NotChecked(f"steps>={int(t.without_range)}")  # a few noisy means of a score whose range is not known
     values, level = score.scaled, smoothed(score)
     width = window_of(len(score))
     first = min(width, 3) - 1
@@ -132,13 +136,19 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     if family(view.run.framework) in AVERAGED:
         band = max(band, t.wander * _wander(level))
     start = last_record(level[width - 1 :], band) + width - 1
+    risen = _last_rise(view, t.band * span)
+    if risen is not None:  # while validation rises there is progress
+        start = max(start, min(int(np.searchsorted(score.steps, risen)), len(score) - 1))
     flat = score.take(np.arange(start, len(score)))
-    long_enough = int(flat.steps[-1] - flat.steps[0]) >= t.least_steps and len(flat) >= max(t.least_points, t.least_share * len(score))
+    if int(flat.steps[-1] - flat.steps[0]) < t.least_steps or len(flat) < t.least_points:
+        return None
     if scale and scale.span > 0 and (median(flat.scaled) - scale.low) / scale.span > t.near_top:
         return None
-    if long_enough and trend(flat.scaled).z > t.rising:
+    if len(flat) < t.least_share * len(score) and not _levelled_off(view, score, level, start, t):
         return None
-    if not long_enough or now < level[start] - t.fallen * band or _validation_rises(view, int(flat.steps[0]), t.band * span):
+    if trend(flat.scaled).z > t.rising or now < level[start] - t.fallen * band:
+        return None
+    if any((rise := trend(curve)).z > t.rising and rise.slope > 0 for curve in _since(view, int(flat.steps[0]))):
         return None
     facts = {
         "level": derived(now, f"median of the last {2 * width} values of {score.name}", metric=score.name),
@@ -165,6 +175,29 @@ def _wander(level: FloatArray) -> float:
     return mad(late - np.polyval(np.polyfit(at, late, 1), at)) if len(late) > 10 else 0.0
 
 
+def _levelled_off(view: RunView, score: Series, level: FloatArray, start: int, t: Thresholds) -> bool:
+    """A shorter flat stretch counts when the run had risen before, and all that its noise can hide is little beside that rise.
+
+    The rise over a stretch of n values is known to σ·√(12/n); validation has to be seen flat there too.
+    """
+    flat = score.scaled[start:]
+    seen = any(len(curve) >= t.least_validations for curve in _since(view, int(score.steps[start])))
+    if len(flat) < t.shorter_share * len(score) or not seen:
+        return False
+    scale = score_scale(view)
+    if scale is None or not scale.span > 0 or (median(flat) - scale.low) / scale.span > t.room:
+        return False
+    before = float(level[start]) - baseline(score.scaled, window_of(len(score)))
+    hidden = trend(flat).slope * len(flat) + 2 * _scatter(flat) * np.sqrt(12 / len(flat))
+    return before > 0 and hidden < t.hidden * before
+
+
+def _since(view: RunView, step: int) -> list[FloatArray]:
+    """The validation curves from a step on; a few values of another measure than the reward show no trend."""
+    curves = [one for one in main_validations(view) if one.key.source != one.key.key or len(one.series) >= 10]
+    return [one.series.scaled[one.series.steps >= step] for one in curves]
+
+
 def _usual_span(view: RunView) -> float:
     """Range of the score within a usual batch: outliers, of which a long run has more, leave it as it is. 0 when it is not logged."""
     top, bottom = known(view, "score_max"), known(view, "score_min")
@@ -177,21 +210,20 @@ def _scatter(values: FloatArray) -> float:
     return float(np.minimum(differences, np.percentile(differences, 95)).mean() * np.sqrt(np.pi) / 2) if len(differences) else 0.0
 
 
-def _validation_rises(view: RunView, since: int, least: float) -> bool:
-    """Whether a validation curve has set a new best, by more than its noise, well after ``since``."""
+def _last_rise(view: RunView, least: float) -> int | None:
+    """The last step at which a validation curve set a new best by more than its noise; None when none ever has."""
+    rises = []
     for one in main_validations(view):
         curve = one.series
         if len(curve) < 4:
             continue
-        level = rolling_median(curve.scaled, 3)
+        band = max(least, 2 * step_noise(curve.scaled))
         if one.key.source == one.key.key:  # another measure than the reward: its own size is the scale
-            least = thresholds("reward-plateau").band * float(np.max(np.abs(curve.scaled)))
-        band = max(least, (2 if len(curve) >= 10 else 3) * step_noise(curve.scaled))
-        offset = min(2, len(level) - 1)
-        record = last_record(level[offset:], band)
-        if record and int(curve.steps[record + offset]) > since:
-            return True
-    return False
+            band = max(thresholds("reward-plateau").band * float(np.max(np.abs(curve.scaled))), 3 * step_noise(curve.scaled))
+        record = last_record(rolling_median(curve.scaled, 3)[2:], band)
+        if record:  # 0: it is no better than at its first validations
+            rises.append(int(curve.steps[record + 2]))
+    return max(rises, default=None)
 
 
 @detector("reward-noisy", needs=("score_mean", "score_max", "score_min"), min_points=20)
@@ -269,8 +301,12 @@ def reward_kl_gap(view: RunView, t: Thresholds) -> Finding | None:
     span = scale.span if scale else abs(median(score.scaled))
     if not many or span <= 0:  # a few batches need not show the range of the score
         span = max(span, t.least_span)
-    spells = sustained(gap > t.share * span, int(t.k) if many else len(gap), int(t.of))
-    if not spells or (many and not spells[-1].open and spells[-1].end - spells[-1].start < t.of):
+    over = gap > t.share * span
+    pieces = stretches(score.steps)
+    spells = [s for s in sustained(over, int(t.k), int(t.of))[-1:] if many and (s.open or s.end - s.start >= t.of)]
+    if not spells and (not many or len(pieces) > 1):
+        spells = [s for s in pieces if over[s.start : s.end + 1].all()]
+    if not spells:
         return None
     spell = spells[-1]
     worst = spell.start + int(np.nanargmax(gap[spell.start : spell.end + 1]))
@@ -296,10 +332,11 @@ def reward_kl_gap(view: RunView, t: Thresholds) -> Finding | None:
     else:
         facts["step"] = count(step)
     dominates = float(gap[worst]) > t.dominates * span
+    unsure = 0.2 if len(pieces) > 1 and spell.end < len(gap) - 1 else 0.0  # what came after it is not in the log
     return Finding(
         "reward-kl-gap",
         severity="high" if dominates else "medium",
-        confidence=0.85 if dominates else 0.7,
+        confidence=(0.85 if dominates else 0.7) - unsure,
         first_step=step_at(score, spell.start),
         last_step=step_at(score, spell.end),
         evidence=evidence,

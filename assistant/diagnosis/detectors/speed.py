@@ -8,8 +8,8 @@ from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
-from assistant.diagnosis.naming import family
 from assistant.diagnosis.lasting import evidence
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.stats import Interval
 from assistant.diagnosis.timing import StepTimes, at_steps, step_number, step_times, work_per_step
 from assistant.diagnosis.view import RunView

@@ -8,6 +8,7 @@ from assistant.diagnosis import stats
 from assistant.diagnosis.batch import step_fact, step_of
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, derived, number, printed, quoted
+from assistant.diagnosis.failure import records_after
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
 from assistant.diagnosis.view import RunView
 from assistant.run import Event, Series, SourceLine
@@ -145,6 +146,10 @@ def loss_scale_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | 
     if values[-1] <= t.floor and (values.max() > t.floor or (len(values) == 1 and skipped is not None and skipped.values[-1] > 0)):
         low = int(np.flatnonzero(values > t.floor)[-1]) + 1 if (values > t.floor).any() else 0
         return Finding("loss-scale-collapse", None, 0.9, int(series.steps[low]), int(series.steps[-1]), points, facts)
+    if len(values) < t.few and skipped is not None and (skipped.values > 0).any() and values[-1] >= t.high and _early(view, t):
+        facts["skipped"] = printed(skipped.point(int(np.argmax(skipped.values > 0))))
+        first, last = int(series.steps[0]), int(series.steps[-1])
+        return Finding("loss-scale-warmup", None, 0.8, first, last, [*points, skipped.point(0)], facts, "skipped")
     early = max(t.early, 0.1 * len(values))
     if len(halved) and (halved < early).all():
         first, last = int(series.steps[halved[0]]), int(series.steps[halved[-1]])
@@ -172,14 +177,19 @@ def _told_scale(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     }
     excerpt = [SourceLine(first.line, first.text)] + ([SourceLine(last.line, last.text)] if last is not first else [])
     since = next((event.step for event in told if event.step is not None), None)
-    if now <= t.low:
+    settled = records_after(view, line) >= t.after
+    if now <= t.low and not settled:
         severity: Severity = "critical" if now <= t.floor or times >= t.often else "high"
         return Finding("loss-scale-collapse", severity, 0.85, since, since, (), facts, "told", excerpt=excerpt)
-    searching = start >= t.high and now >= t.settled
+    searching = start >= t.high and (now >= t.settled or settled)
     late = since is not None and since > max(t.early, 0.1 * (view.run.total_steps or 0))
     if searching and not late:
         return Finding("loss-scale-warmup", None, 0.8, since, since, (), facts, "told", excerpt=excerpt)
     return None
+
+
+def _early(view: RunView, t: Thresholds) -> bool:
+    return len(view.steps) > 0 and int(view.steps[-1]) <= max(t.early, 0.1 * (view.run.total_steps or 0))
 
 
 def _number(event: Event, name: str) -> float | None:

@@ -7,6 +7,7 @@ import numpy as np
 from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.facts import configured, count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.score import finite_part, known, known_together, step_at
 from assistant.diagnosis.stats import baseline, latched, rolling_median, sustained, tail
 from assistant.diagnosis.view import RunView
@@ -84,6 +85,8 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         variant = variant if len(share) > 1 else f"{variant}_once"
     else:
         variant = f"{variant}_once"
+    if family(view.run.framework) != "verl" and eos_not_recognised(view, thresholds("eos-not-recognised")) is not None:
+        return None  # the lengths say that these answers were not cut
     growing = known(view, "response_length_mean") is not None and _grew(view, t.grown)
     return Finding(
         "truncation",

@@ -146,9 +146,9 @@ def _penalty_hacked(view: RunView, t: Thresholds, wanted: Series, optimised: Ser
 
 @detector("overfitting")
 def overfitting(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    losses = _loss_overfit(view, t)
-    if losses is not None:
-        return losses
+    memorised = _loss_overfit(view, t)
+    if memorised is not None:
+        return memorised
     score = known(view, "score_mean")
     curves = [one for one in main_validations(view) if len(one.series) >= t.evaluations]
     if score is None or not curves:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assistant.logs.files.column_blocks import Block
 from assistant.logs.files.steps import StepColumn, plain
 from assistant.logs.files.values import Cell, of_text
-from assistant.logs.metric_line import MAX_WHOLE
+from assistant.logs.metric_part import MAX_WHOLE
 from assistant.run import FIXED_DECIMALS, Style
 
 DELIMITERS = ",\t;"
@@ -75,6 +75,26 @@ def _fit(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     given = [cell for row in whole_rows for cell in row if cell.strip()]
     numbers = sum(cell_of(cell) is not None for cell in given)
     return numbers > 0 and numbers * 2 > len(given) - len(whole_rows)
+
+
+def split_rows(lines: Sequence[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """(place of its line, cells) of each row. A quote that never closes swallows lines: those are split one by one."""
+    reader = csv.reader(lines, delimiter=dialect.delimiter)
+    before = 0
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            row = []
+        after = reader.line_num
+        if after == before + 1 or len(row) == len(dialect.names):
+            yield after - 1, row or [lines[after - 1]]
+        else:
+            for place in range(before, after):
+                yield place, [cell.strip('"') for cell in lines[place].split(dialect.delimiter)]
+        before = after
 
 
 def metric_names(names: Sequence[str]) -> tuple[list[str], str, list[str]]:

@@ -157,16 +157,30 @@ NUMBERS = frozenset({"events", "wandb", "swanlab", "database", "table", "state",
 
 
 def runs_of(sources: list[Source], root: Path) -> dict[Path, list[Source]]:
-    """The sources by run, the latest run last. Files in the folder itself make one run of all that lies below it."""
+    """The sources by run, the latest run last. What lies in the folder itself goes with what lies below it: the curves that
+    ``add_scalars`` puts into folders, a tracker's folder, and of several such runs the latest."""
     by_run: dict[Path, list[Source]] = {}
     for source in sources:
         by_run.setdefault(source.run, []).append(source)
     telling = {run for run, own in by_run.items() if any(source.kind != "settings" for source in own)}
-    if root in telling or (telling and all(run.parent == root and run.name.lower() in _SIDES for run in telling)):
-        return {root: sources}
-    tops = [run for run in telling if not any(other != run and run.is_relative_to(other) for other in telling)]
+    own = by_run.get(root, []) if root in telling else []
+    below = telling - {root}
+    if any(source.kind == "events" for source in own):
+        curves = {run for run in below if all(source.kind == "events" for source in by_run[run])}
+        own = own + [source for run in sorted(curves) for source in by_run[run]]
+        below -= curves
+    tops = [run for run in below if not any(other != run and run.is_relative_to(other) for other in below)]
     grouped = {top: [source for source in sources if source.run.is_relative_to(top)] for top in tops}
-    return dict(sorted(grouped.items(), key=lambda item: (max(source.time for source in item[1]), str(item[0]))))
+    ordered = dict(sorted(grouped.items(), key=lambda item: (max(source.time for source in item[1]), str(item[0]))))
+    if not own and tops and all(run.parent == root and run.name.lower() in _SIDES for run in tops):
+        return {root: sources}
+    if own:
+        latest = next(reversed(ordered), None)
+        ordered = {
+            **{run: group for run, group in ordered.items() if run != latest},
+            root: own + ordered.get(latest, []) if latest else own,
+        }
+    return ordered
 
 
 def side_of(source: Source, root: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assistant.logs.files.values import Printed
-from assistant.logs.metric_line import _printed_in_full
+from assistant.logs.metric_line import printed_in_full
 
 _SPACE = " \t\n\r"
 
@@ -45,7 +45,7 @@ def line_object(raw: bytes) -> Any:
     text = raw.strip()
     if b'": ' in text:
         text = text.replace(b'": ', b'":').replace(b', "', b',"')
-    return found if _printed_in_full(found, text) else _careful(raw)
+    return found if printed_in_full(found, text) else _careful(raw)
 
 
 def _careful(raw: bytes) -> Any:

@@ -10,7 +10,7 @@ from assistant.logs.files.points import Points
 from assistant.logs.files.steps import CLOCKS, TOTALS, StepColumn, plain, step_and_total, step_column
 from assistant.logs.files.values import NULL, Cell, of_object, whole
 from assistant.logs.formats.base import BlockReader
-from assistant.logs.metric_line import MAX_WHOLE
+from assistant.logs.metric_part import MAX_WHOLE
 from assistant.run import NO_STEP, Style
 
 _SAMPLE = 64

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from assistant.logs.metric_line import MAX_WHOLE
+from assistant.logs.metric_part import MAX_WHOLE
 from assistant.run import FIXED_DECIMALS, Style
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$")

@@ -17,6 +17,9 @@ from assistant.logs.formats.base import GENERIC, FileFormat, Fit, Format, Head, 
 from assistant.messages import Language, has, say
 
 _NO_FORMATS = frozenset({"base"})
+_SURE = 3
+"""A framework's own format that reads so many lines, and most of those it tries, leaves no room for generic ones."""
+
 _MUCH = 3
 """A format of a lower rank must read so many times more to be preferred."""
 
@@ -70,7 +73,9 @@ def claimed(path: Path | None, head: bytes) -> tuple[FileFormat, str] | None:
 def choose(head: Head, among: Iterable[Format] | None = None) -> tuple[Format | None, list[Tried]]:
     """The text format that fits best (None when none reads anything), and what was tried, best first."""
     tried: list[tuple[Format, Fit]] = []
-    for one in among if among is not None else text_formats():
+    for one in sorted(among if among is not None else text_formats(), key=lambda one: one.rank):
+        if one.rank >= GENERIC and any(fit.lines >= _SURE and fit.share > 0.5 for _, fit in tried):
+            break
         fit = one.score(head)
         if fit.tried:
             tried.append((one, fit))
@@ -81,7 +86,7 @@ def choose(head: Head, among: Iterable[Format] | None = None) -> tuple[Format | 
 
 def weight(one: Format, fit: Fit) -> float:
     """What a fit counts: the numbers it reads, less for lower ranks and for a generic format that fails on most lines."""
-    return fit.values * (min(1.0, 2 * fit.share) if one.rank >= GENERIC else 1.0) / _MUCH**one.rank
+    return fit.values * (min(1.0, 2 * fit.share) if one.rank >= GENERIC else 1.0) / float(_MUCH**one.rank)
 
 
 __all__ = [

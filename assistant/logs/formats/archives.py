@@ -28,6 +28,7 @@ MAX_FILES = 5000
 MAX_MEMBERS = 100_000
 _MAX_RATIO = 2000
 _PIECE = 1 << 20
+_MAX_EMPTY = 100
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MLFLOW = re.compile(r"(?:^|/)(?:metrics|params)/[^.]+$")
@@ -111,7 +112,7 @@ def unpack_zip(file: IO[bytes], out: Unpacked) -> None:
                     out.take(info.filename, info.file_size, lambda info=info: archive.open(info), _zip_time(info))  # type: ignore[misc]
                 except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError):
                     out.damaged = True
-    except (zipfile.BadZipFile, ValueError, OSError):
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError):
         out.damaged = True
 
 
@@ -141,6 +142,7 @@ class _Stream:
     def __init__(self, blocks: Iterator[bytes]) -> None:
         self._blocks = blocks
         self._left = b""
+        self._empty = 0
 
     def read(self, size: int) -> bytes:
         pieces = [self._left]
@@ -149,6 +151,9 @@ class _Stream:
             pieces.append(piece)
             held += len(piece)
         data = b"".join(pieces)
+        self._empty += not data
+        if self._empty > _MAX_EMPTY:  # a damaged header tells of a member without end, and tarfile would look for it for hours
+            raise EOFError
         self._left = data[size:]
         return data[:size]
 

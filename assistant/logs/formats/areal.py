@@ -13,16 +13,17 @@ from assistant.logs.shapes.scoring import score_parts
 _STEP = re.compile(r"Train step (\d{1,12})/(\d{1,12}) done")
 _BAR, _TOP = "│", "╒"
 _NUMBER = re.compile(NUMBER)
+_MAX_WRAPS = 3
 
 
-class AreaReader(BlockRows):
+class ArealReader(BlockRows):
     """A row that was wrapped goes on in the next lines; a new top border begins another table of the same step."""
 
     fixed = True
 
     def __init__(self, marks: Sequence[bytes]) -> None:
         super().__init__(marks)
-        self._held = ""
+        self._held: list[tuple[int, str]] = []  # line, text
 
     def piece(self, raw: bytes, last: bool) -> None:
         text = raw.decode("utf-8", "replace").strip()
@@ -32,18 +33,20 @@ class AreaReader(BlockRows):
             return
         if _TOP in text:
             self.close()
-        if self._held:
-            text = self._held + text
-        elif not text.startswith(_BAR):
+        if not self._held and not text.startswith(_BAR):
             return
-        if not text.endswith(_BAR) and len(text) < 4000 and not last:
-            self._held, self.busy = text, True
+        self._held.append((self.line, text))
+        if not text.endswith(_BAR) and len(self._held) <= _MAX_WRAPS and not last:
+            self.busy = True
             return
-        self._held, self.busy = "", False
+        now, self.line = self.line, self._held[0][0]
+        text = "".join(piece for _, piece in self._held)
+        self._held, self.busy = [], False
         cells = [cell.strip() for cell in text.strip(_BAR).split(_BAR)]
         for key, value in zip(cells[::2], cells[1::2], strict=False):
             if key and _NUMBER.fullmatch(value):
                 self.cell(key, value)
+        self.line = now
 
 
 class Areal:
@@ -71,7 +74,7 @@ class Areal:
         return score_parts(head, ("│ ".encode(),), self.reader, self.shape)
 
     def reader(self) -> BlockReader:
-        return AreaReader(self.marks)
+        return ArealReader(self.marks)
 
     def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
         return "areal"

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from assistant.logs.formats.base import FAMILY, SPECIFIC, BlockReader, Sample
 from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.shapes.lines import VALUE, LineFormat, LinesReader, pairs
 from assistant.logs.shapes.rows import Reading, Row
 
-_POSTFIX = re.compile(r"(?<![\d./])(\d{1,12})/(\d{1,12}) \[[\d:?]*<?[\d:?]*(?:,\s*[\d.?]+\s?(?:s/\w+|\w+/s))?,\s*(?=[A-Za-z][\w/ .]*=)([^\]]*)\]?")
+_POSTFIX = re.compile(
+    r"(?<![\d./])(\d{1,12})/(\d{1,12}) \[[\d:?]*<?[\d:?]*(?:,\s*[\d.?]+\s?(?:s/\w+|\w+/s))?,\s*(?=[A-Za-z][\w/ .]*=)([^\]]*)\]?"
+)
 _PAIR = re.compile(rf"(?:^|(?<=[,\s]))(?P<key>[A-Za-z][\w/.]{{0,80}})={VALUE}(?=,|\s|\]|$)")
-_BEFORE = re.compile(r"\[((?:losses|policy|old_values|values|returns|advantages)/[^\]]{0,2000})\]:\s{1,8}\d+%\|[^|]{0,600}\|\s*(\d{1,12})/(\d{1,12}) \[")
+_BEFORE = re.compile(
+    r"\[((?:losses|policy|old_values|values|returns|advantages)/[^\]]{0,2000})\]:\s{1,8}\d+%\|[^|]{0,600}\|\s*(\d{1,12})/(\d{1,12}) \["
+)
 _COLON = re.compile(rf"(?:^|(?<=[|\[\s]))(?P<key>[A-Za-z][\w/.]{{0,80}}): {VALUE}(?=\s|\]|$)")
 
 
@@ -41,7 +46,7 @@ class BarReader(LinesReader):
     def finish(self) -> None:
         self._release()
         steps = self.table.steps
-        if any(b <= a for a, b in zip(steps, steps[1:], strict=False)):
+        if any(b <= a for a, b in pairwise(steps)):
             self.counted = True
             self.total_steps = None
             for row in range(len(steps)):
@@ -56,12 +61,14 @@ class Postfix(LineFormat):
     marks = (b"/s, ", b"/it, ", b"<")
     samples: Sequence[Sample] = (
         Sample(
-            "Train epoch [1/1]: 50%|█████     | 1/2 [00:02<00:02, pg=-0.0889, rm=0.411, ret=0.0884, glen=104, tlen=264, kl=0, act_lr=1.74e-6]\n",
+            "Train epoch [1/1]: 50%|█████     | 1/2 [00:02<00:02,"
+            " pg=-0.0889, rm=0.411, ret=0.0884, glen=104, tlen=264, kl=0, act_lr=1.74e-6]\n",
             [{"step": 1, "values": {"pg": -0.0889, "glen": 104, "kl": 0, "act_lr": 1.74e-6}}],
             "openrlhf",
         ),
         Sample(
-            "Policy Train epoch [1/1]: 100%|██████████| 2/2 [00:33<00:00, 16.68s/it, pg=0, glen=7988.0, policy_lr=8e-6, ent=0.26, grad_norm=0]\n",
+            "Policy Train epoch [1/1]: 100%|██████████| 2/2 [00:33<00:00, 16.68s/it,"
+            " pg=0, glen=7988.0, policy_lr=8e-6, ent=0.26, grad_norm=0]\n",
             [{"step": 2, "values": {"pg": 0, "glen": 7988.0, "policy_lr": 8e-6, "ent": 0.26}}],
             "skyrl",
         ),

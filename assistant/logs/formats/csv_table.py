@@ -7,7 +7,6 @@ An empty cell is a metric that was not logged in this row, never NaN. Columns of
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -15,7 +14,17 @@ from itertools import compress
 import numpy as np
 
 from assistant.logs.files.column_blocks import BlockTable
-from assistant.logs.files.csv_cells import HEAD_LINES, Dialect, cell_of, cells_of, converted, dialect_of, long_form, metric_names
+from assistant.logs.files.csv_cells import (
+    HEAD_LINES,
+    Dialect,
+    cell_of,
+    cells_of,
+    converted,
+    dialect_of,
+    long_form,
+    metric_names,
+    split_rows,
+)
 from assistant.logs.files.finished import framework_of, other_runs
 from assistant.logs.files.points import Points
 from assistant.logs.files.rows import add_points
@@ -74,28 +83,18 @@ class CsvReader(BlockReader):
         assert dialect is not None
         width = len(dialect.names)
         first = self.line
-        reader = csv.reader(lines, delimiter=dialect.delimiter)
         rows: list[list[str]] = []
         places: list[int] = []
-        while True:
-            try:
-                row = next(reader)
-            except StopIteration:
-                break
-            except csv.Error:
-                self.skip(first + reader.line_num - 1, b"")
-                continue
-            place = first + reader.line_num - 1
+        for place, row in split_rows(lines, dialect):
             if len(row) == width:
-                if row[0] == dialect.names[0] and tuple(row) == dialect.names:  # the same header again: a run that went on
-                    continue
-                rows.append(row)
-                places.append(place)
+                if row[0] != dialect.names[0] or tuple(row) != dialect.names:  # else the header again: a run that went on
+                    rows.append(row)
+                    places.append(first + place)
             elif any(cell.strip() for cell in row):
-                if final and place == first + len(lines) - 1:
-                    self.cut_lines.append(place)
+                if final and place == len(lines) - 1:
+                    self.cut_lines.append(first + place)
                 else:
-                    self.skip(place, lines[min(place - first, len(lines) - 1)].encode("utf-8", "replace"))
+                    self.skip(first + place, lines[place].encode("utf-8", "replace"))
         self.line = first + len(lines)
         if rows:
             if self._columns is None and self._long is None:
@@ -163,9 +162,12 @@ class CsvReader(BlockReader):
         if cells is None:
             self._n += n
             return list(range(self._n - n + 1, self._n + 1))
-        if all(cell.isdecimal() and len(cell) < 18 for cell in cells):
+        padded = [cell.startswith("0") and len(cell) > 1 for cell in cells]
+        cut = 0 < sum(padded) < 0.5 * n  # a zero in front where others have none: the number's beginning is missing
+        if not cut and all(cell.isdecimal() and len(cell) < 18 for cell in cells):
             return list(map(int, cells))
-        return [NO_STEP if (step := whole(cell)) is None else step for cell in cells]
+        steps = [NO_STEP if (step := whole(cell)) is None else step for cell in cells]
+        return [NO_STEP if cut and zero else step for step, zero in zip(steps, padded, strict=True)]
 
     def finish(self) -> None:
         """A table with one value a row is laid out by step only now."""

@@ -13,7 +13,9 @@ _PPO = re.compile(r"(?:^|\s)[Ee]poch: ?(\d+) ?\| ?[Ss]tep: ?(\d+) ?\| ?(?=[A-Za-
 _FIELD = re.compile(rf"(?:^|\|)\s*(?P<key>[A-Za-z][\w. /]{{0,60}}?)\s?[:=]\s?{VALUE}{UNIT}\s*(?:\([\d.]+%\))?\s*(?=\||$)")
 _REWARD = re.compile(rf"(?:^|\| )(?P<key>(?:[Aa]verage|EMA) reward score): {VALUE}(?=\s|$)")
 _LATENCY = re.compile(r"(?:End-to-End|Generation|Training) +=> ")
-_COMMA = re.compile(rf"(?:^|[,>]|\) )\s*(?P<key>[A-Za-z][\w .\-]{{0,60}}?)(?: \((?:higher|lower) is better\))?\s?[:=]\s?{VALUE}{UNIT}(?=,|\s|$)")
+_COMMA = re.compile(
+    rf"(?:^|[,>]|\) )\s*(?P<key>[A-Za-z][\w .\-]{{0,60}}?)(?: \((?:higher|lower) is better\))?\s?[:=]\s?{VALUE}{UNIT}(?=,|\s|$)"
+)
 _PPL = re.compile(rf"^(?P<key>ppl): {VALUE}(?=,|\s*$)|(?<=, )(?P<key2>loss): (?P<value2>\S+)\s*$")
 _CHOSEN = re.compile(r"^(?:chosen_last_scores|chosen) ?(?:\(higher is better\))? ?: ")
 _EPOCH_LOSS = re.compile(rf"^Epoch \d+/\d+ with (?P<key>loss) {VALUE}\s*$")
@@ -93,7 +95,17 @@ class Chat(Engine):
     shape = "epoch: n|step: n|act_loss: value, and the lines after it"
     frameworks = ("deepspeed-chat", "deepspeed")
     rank = SPECIFIC
-    own: Sequence[bytes] = (b"poch: ", b"reward score: ", b"ppl: ", b"chosen", b"End-to-End", b"E2E latency", b"Generation", b"Training", b"with loss ")
+    own: Sequence[bytes] = (
+        b"poch: ",
+        b"reward score: ",
+        b"ppl: ",
+        b"chosen",
+        b"End-to-End",
+        b"E2E latency",
+        b"Generation",
+        b"Training",
+        b"with loss ",
+    )
     marks = (*Engine.marks, *own)
     samples: Sequence[Sample] = (
         Sample(
@@ -119,7 +131,9 @@ class Chat(Engine):
     )  # fmt: skip
 
     def score(self, head: Head) -> Fit:
-        if not any(mark in head.block for mark in (b"act_loss", b"Actor Loss", b"ppl: ", b"reward score: ", b"chosen_last_scores", b"with loss ")):
+        if not any(
+            mark in head.block for mark in (b"act_loss", b"Actor Loss", b"ppl: ", b"reward score: ", b"chosen_last_scores", b"with loss ")
+        ):
             return Fit()
         return super().score(head)
 

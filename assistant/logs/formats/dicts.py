@@ -27,9 +27,33 @@ _STRONG = re.compile(
 )
 _WEAK = re.compile(r"learning_rate$|epoch$|accuracy$|entropy$|lr$|step$|num_tokens$")
 _CONFIG = frozenset(
-    "output_dir per_device_train_batch_size num_train_epochs _target_ model_name_or_path architectures lr_scheduler_type torch_dtype"
-    " bos_token_id model_type transformers_version prompt completion messages content ppo_mini_batch_size train_batch_size nnodes"
-    " n_gpus_per_node save_freq gpu_memory_utilization tensor_model_parallel_size lr_warmup_steps_ratio hf_checkpoint max_new_tokens".split()
+    [
+        "output_dir",
+        "per_device_train_batch_size",
+        "num_train_epochs",
+        "_target_",
+        "model_name_or_path",
+        "architectures",
+        "lr_scheduler_type",
+        "torch_dtype",
+        "bos_token_id",
+        "model_type",
+        "transformers_version",
+        "prompt",
+        "completion",
+        "messages",
+        "content",
+        "ppo_mini_batch_size",
+        "train_batch_size",
+        "nnodes",
+        "n_gpus_per_node",
+        "save_freq",
+        "gpu_memory_utilization",
+        "tensor_model_parallel_size",
+        "lr_warmup_steps_ratio",
+        "hf_checkpoint",
+        "max_new_tokens",
+    ]
 )
 _STEP_KEYS = ("global_step", "step", "train/global_step", "trainer/global_step", "train/step", "rollout/step", "perf/step", "eval/step",
               "_step", "iteration", "training_iteration", "timesteps_total", "current_steps", "iter", "episode")  # fmt: skip
@@ -55,7 +79,7 @@ def _accept(found: Found, prefixed: bool) -> bool:
     every = [*keys, *found.texts, *found.skipped_keys]
     strong = sum(1 for key in [*keys, *found.skipped_keys] if _STRONG.match(key) or _STRONG.match(key.rpartition("/")[2]))
     weak = sum(1 for key in keys if _WEAK.match(key))
-    return bool(strong and (strong + weak > 1 or len(every) == 1 or "loss" in keys) or weak > 1)
+    return bool((strong and (strong + weak > 1 or len(every) == 1 or "loss" in keys)) or weak > 1)
 
 
 def _rename(places: list[Place]) -> list[Place]:
@@ -77,7 +101,9 @@ ACCEPTS = Accepts(
     rounded={"loss": 4},
     rename=_rename,
     is_summary=_is_summary,
-    torn_start=re.compile(rb"\s*,?\s*['\"][\w/ .()@-]+['\"]:\s*[-'\"\d.n]|[^{}'\"]{0,60}['\"],?\s*['\"][\w/]+['\"]:\s*-?\d|\s*[-\d.e]+,\s*['\"][\w/]+['\"]:\s"),
+    torn_start=re.compile(
+        rb"\s*,?\s*['\"][\w/ .()@-]+['\"]:\s*[-'\"\d.n]|[^{}'\"]{0,60}['\"],?\s*['\"][\w/]+['\"]:\s*-?\d|\s*[-\d.e]+,\s*['\"][\w/]+['\"]:\s"
+    ),
 )
 
 
@@ -132,6 +158,8 @@ class DictFormat:
         if _json_lines(head):
             return Fit()
         one = score_lines(head, (b"{'", b'{"', b"\xe2\x80\x98", b"{&"), self.reader, "dicts with names of metrics")
+        if one.lines and one.share > 0.9:
+            return one
         many = score_parts(head, (b"{'", b"{\n", b"{ \n", b'{"', b"': ", b'": '), self.reader, "dicts with names of metrics")
         return max(one, many, key=lambda fit: fit.values)
 

@@ -115,6 +115,8 @@ def framework_by_names(names: Iterable[str], seen: Mapping[str, int] | None = No
         for name in _THROUGH_HF:
             if seen and name in seen and best:
                 return name
+    if best == "hf-trainer" and "trl" in counts:
+        return "trl"
     if best == "hf-trainer" and counts["hf-trainer"] < 2 and "learning_rate" not in known and "eval_loss" not in known:
         return default
     return best or default

@@ -28,9 +28,14 @@ _STRONG_WORD = re.compile(
 )
 _KEY = r"(?P<key>[A-Za-z][\w/.@\-]{0,80}(?: [A-Za-z][\w/@\-]{0,40}){0,3}(?:\([\w/.%]+\))?)"
 _PAIR = re.compile(rf"(?<![\w/.\-=:]){_KEY}\s?[=:]\s{{0,4}}\[?{VALUE}{UNIT}(?=[\s,;|\])}}]|$)")
-_STEP_NAME = re.compile(r"(?:global[_ ]?|train[_ ]|training[_ ]|total[_ ])?(?:steps?|timesteps?|iterations?|iters?|its?|updates?|batch|episodes?|epochs?)$", re.IGNORECASE)
+_STEP_NAME = re.compile(
+    r"(?:global[_ ]?|train[_ ]|training[_ ]|total[_ ])?"
+    r"(?:steps?|timesteps?|iterations?|iters?|its?|updates?|batch|episodes?|epochs?)$",
+    re.IGNORECASE,
+)
 _BARE_STEP = re.compile(
-    r"(?<![\w.])(?:(?:global[_ ]?|train(?:ing)?[_ ])?(?:step|iteration|iter|update|timestep|episode|batch)|Ep|epoch)s?\s*[:=#]?\s*\[?(\d{1,12})"
+    r"(?<![\w.])(?:(?:global[_ ]?|train(?:ing)?[_ ])?(?:step|iteration|iter|update|timestep|episode|batch)|Ep|epoch)s?"
+    r"\s*[:=#]?\s*\[?(\d{1,12})"
     r"(?:\s*/\s*(\d{1,12}))?(?![\w.])",
     re.IGNORECASE,
 )
@@ -46,7 +51,7 @@ def find(text: str) -> Reading | None:
     """The pairs of a line, without those that count steps."""
     if len(text) > 8000 or _SENTENCE.search(text):
         return None
-    places = [place for place in pairs(_PAIR, text)]
+    places = pairs(_PAIR, text)
     step, steps = _step(text, places)
     metrics = [place for place in places if place.start not in steps]
     words = sum(1 for place in metrics if METRIC_WORD.search(place.key))
@@ -136,8 +141,24 @@ class Generic(LineFormat):
     shape = "names and numbers: name=value or name: value"
     frameworks = ("generic",)
     rank = GENERIC
-    marks = (b"loss", b"Loss", b"eward", b"return", b"Return", b"entropy", b"kl", b"KL", b"acc", b"Acc", b"score", b"Score", b"ppl", b"perplexity",
-             b"length", b"ratio")
+    marks = (
+        b"loss",
+        b"Loss",
+        b"eward",
+        b"return",
+        b"Return",
+        b"entropy",
+        b"kl",
+        b"KL",
+        b"acc",
+        b"Acc",
+        b"score",
+        b"Score",
+        b"ppl",
+        b"perplexity",
+        b"length",
+        b"ratio",
+    )
     samples: Sequence[Sample] = (
         Sample(
             "completions/mean_length: 256   completions/clipped_ratio: 1   mean_terminated_length: 0\n"
@@ -154,7 +175,8 @@ class Generic(LineFormat):
             "skyrl",
         ),
         Sample(
-            "[2024-01-01 10:00:00] Epoch 2/10, step=300, train_loss=0.4312, acc=91.5%\n[2024-01-01 10:01:00] Epoch 2/10, step=310, train_loss=nan, acc=91.6%\n",
+            "[2024-01-01 10:00:00] Epoch 2/10, step=300, train_loss=0.4312, acc=91.5%\n"
+            "[2024-01-01 10:01:00] Epoch 2/10, step=310, train_loss=nan, acc=91.6%\n",
             [
                 {"step": 300, "values": {"train_loss": 0.4312, "acc": 91.5}},
                 {"step": 310, "values": {"train_loss": "nan", "acc": 91.6}},
@@ -178,7 +200,7 @@ def _accept(found: Found, prefixed: bool) -> bool:
         return False
     keys = [place.key for place in found.places]
     words = sum(1 for key in keys if METRIC_WORD.search(key))
-    return bool(keys) and words > 0 and (prefixed or 2 * words >= len(keys) + len(found.texts) and len(keys) > 1)
+    return bool(keys) and words > 0 and (prefixed or (2 * words >= len(keys) + len(found.texts) and len(keys) > 1))
 
 
 class AnyDict:

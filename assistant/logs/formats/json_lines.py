@@ -82,7 +82,7 @@ class JsonLines:
 
     samples = (
         Sample(
-            '{"current_steps": 10, "total_steps": 500, "loss": 1.9206, "lr": 1e-06, "epoch": 0.02, "percentage": 2.0, "elapsed_time": "0:31"}\n'
+            '{"current_steps": 10, "total_steps": 500, "loss": 1.9206, "lr": 1e-06, "epoch": 0.02, "percentage": 2.0, "eta": "0:31"}\n'
             '{"current_steps": 20, "total_steps": 500, "loss": NaN, "lr": 2e-06, "epoch": 0.04, "percentage": 4.0}\n',
             ({"step": 10, "values": {"loss": 1.9206, "lr": 1e-06}}, {"step": 20, "values": {"loss": "nan", "epoch": 0.04}}),
             "llama-factory",

@@ -35,7 +35,8 @@ class Megatron(LineFormat):
     follows = True
     samples: Sequence[Sample] = (
         Sample(
-            " [2025-04-13 23:41:12] iteration       20/    1000 | consumed samples:          320 | elapsed time per iteration (ms): 1147.6 |"
+            " [2025-04-13 23:41:12] iteration       20/    1000 | consumed samples:          320 |"
+            " elapsed time per iteration (ms): 1147.6 |"
             " learning rate: 2.500000E-06 | global batch size:    16 | lm loss: 7.399415E+00 | loss scale: 16384.0 | grad norm: 2.918 |"
             " number of skipped iterations:   0 | number of nan iterations:   0 |\n",
             [{"step": 20, "values": {"lm loss": 7.399415, "learning rate": 2.5e-06, "grad norm": 2.918, "number of nan iterations": 0}}],

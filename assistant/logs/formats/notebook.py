@@ -96,14 +96,27 @@ class Notebook:
     )
 
     def score(self, head: Head) -> Fit:
-        marks = (b"Step |", b"Step\t", b"Epoch\t", b"Epoch |", b"Step Training", b"Epoch Training", b"step |", b"step\t", b"Step  ", b"| Step")
+        marks = (
+            b"Step |",
+            b"Step\t",
+            b"Epoch\t",
+            b"Epoch |",
+            b"Step Training",
+            b"Epoch Training",
+            b"step |",
+            b"step\t",
+            b"Step  ",
+            b"| Step",
+        )
         return score_parts(head, marks, self.reader, self.shape)
 
     def reader(self) -> BlockReader:
         return NotebookReader(self.marks)
 
     def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
-        return framework_by_names([name.replace("Training Loss", "loss").replace("Validation Loss", "eval_loss") for name in names], seen, "hf-trainer")
+        return framework_by_names(
+            [name.replace("Training Loss", "loss").replace("Validation Loss", "eval_loss") for name in names], seen, "hf-trainer"
+        )
 
 
 FORMATS = (Notebook(),)

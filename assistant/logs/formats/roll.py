@@ -72,7 +72,8 @@ class Roll:
     marks = (b'{"', b"pipeline step ")
     samples: Sequence[Sample] = (
         Sample(
-            '[2025-08-01 10:00:00] [rlvr_pipeline.py (838)] [INFO] [DRIVER 0 / 1][PID 77] {"critic/score/mean": 0.25, "actor/approxkl": 0.001,'
+            "[2025-08-01 10:00:00] [rlvr_pipeline.py (838)] [INFO] [DRIVER 0 / 1][PID 77]"
+            ' {"critic/score/mean": 0.25, "actor/approxkl": 0.001,'
             ' "critic/entropy/mean": 0.41, "actor/pg_loss@sum": NaN}\n'
             "[2025-08-01 10:00:00] [rlvr_pipeline.py (840)] [INFO] [DRIVER 0 / 1][PID 77] pipeline step 4 finished\n",
             [{"step": 4, "values": {"critic/score/mean": 0.25, "actor/approxkl": 0.001, "actor/pg_loss@sum": "nan"}}],
@@ -81,7 +82,7 @@ class Roll:
     )
 
     def score(self, head: Head) -> Fit:
-        if b"pipeline step " not in head.block and b'{"step": ' not in head.block or b'"metrics": ' not in head.block and b"pipeline step " not in head.block:
+        if b"pipeline step " not in head.block and not (b'{"step": ' in head.block and b'"metrics": ' in head.block):
             return Fit()
         return score_lines(head, self.marks, self.reader, self.shape)
 

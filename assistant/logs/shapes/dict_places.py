@@ -85,7 +85,7 @@ def find_places(text: str) -> Found:
 def _start(text: str) -> int:
     brace = text.find("{")
     first = _KEY.search(text)
-    return brace + 1 if 0 <= brace and (first is None or brace <= first.start()) else (first.start() if first else len(text))
+    return brace + 1 if brace >= 0 and (first is None or brace <= first.start()) else (first.start() if first else len(text))
 
 
 def _value(text: str, at: int, key: str, found: Found) -> int:

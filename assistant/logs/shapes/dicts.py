@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from assistant.logs.formats.base import BlockReader
 from assistant.logs.prefix import split_process, strip_colours
 from assistant.logs.shapes.dict_places import Found, find_places
+from assistant.logs.shapes.dict_quick import QuickDicts
 from assistant.logs.shapes.numbering import BarSteps
-from assistant.logs.shapes.rows import Place, Reading, Row, RowReader, come_again
+from assistant.logs.shapes.rows import DIGITS, Place, Reading, Row, RowReader, come_again
 from assistant.run import NO_STEP
 
 _QUOTE = rb"(?:['\"]|\xe2\x80[\x98-\x9f]|&quot;|&#39;)"
@@ -58,10 +59,12 @@ class DictReader(BlockReader):
         self.accepts = accepts
         self.rows = RowReader(self.table, self._find, rounded=accepts.rounded)
         self.bars = BarSteps()
+        self._quick = QuickDicts(accepts.rounded, accepts.step_keys)
         self._prefixed = False
         self._first = True
         self._process_of: dict[int, str] = {}
         self._merged: set[int] = set()
+        self._blocks: set[bytes] = set()
         self._last_keys: set[str] = set()
         self._last_step: int | None = None
 
@@ -133,6 +136,8 @@ class DictReader(BlockReader):
         close = block.find(b"}", at, limit) + 1
         if close and block.find(b"{", at + 1, close) < 0 and not block.count(b"'", at, close) % 2:  # a flat dict on one line
             return [(0, block[at:close])], close, True
+        if not close and (flat := _flat_lines(block, at)):
+            return list(enumerate(flat)), at + sum(map(len, flat)) + len(flat) - 1, True
         depth, stop = _depth(block, at, limit, 0)
         if depth <= 0 or limit < end:
             return [(0, block[at:stop])], stop, True
@@ -162,9 +167,14 @@ class DictReader(BlockReader):
     ) -> bool:
         self._prefixed = step is not None
         if len(pieces) == 1:
-            row = self.rows.read(_plain(pieces[0][1]))
+            text = _plain(pieces[0][1])
+            row = self._quick.read(text)
             if row is None:
-                return False
+                row = self.rows.read(text)
+                if row is None:
+                    return False
+                if text.count(b"': ") + text.count(b'": ') == len(row.layout.keys):
+                    self._quick.learn(row)
             if self._of_another_process(row, process, step):
                 return True
             self._add(row, step, self.line, at_end)
@@ -174,7 +184,10 @@ class DictReader(BlockReader):
         return True
 
     def _many_lines(self, pieces: list[tuple[int, bytes]], step: int | None) -> bool:
-        texts = [_plain(text.strip(b"\r")).decode("utf-8", "replace") for _, text in pieces]
+        plain = [_plain(text) for _, text in pieces]
+        if self._same_block(pieces, plain, step):
+            return True
+        texts = [text.decode("utf-8", "replace") for text in plain]
         whole = "".join(texts)
         reading = self._find(whole)
         if reading is None:
@@ -182,6 +195,9 @@ class DictReader(BlockReader):
         row = self.rows.row(whole, reading)
         number = step if step is not None else row.step
         places = sorted(reading.places, key=lambda place: place.start)
+        if len(places) == sum(text.count(b"': ") + text.count(b'": ') for text in plain):
+            self._blocks.add(b"".join(plain).translate(None, DIGITS))
+            self.rows.read(b"".join(plain))
         joined = False
         at = end = 0
         for (offset, _), text in zip(pieces, texts, strict=True):
@@ -194,6 +210,29 @@ class DictReader(BlockReader):
                 joined = True
         if reading.cut:
             self.cut_lines.append(self.line + pieces[-1][0])
+        return joined
+
+    def _same_block(self, pieces: list[tuple[int, bytes]], plain: list[bytes], step: int | None) -> bool:
+        """Reads a block whose words were met before, all of its values being numbers, as one line, and deals its values out."""
+        whole = b"".join(plain)
+        if whole.translate(None, DIGITS) not in self._blocks:
+            return False
+        row = self.rows.read(whole)
+        counts = [text.count(b"': ") + text.count(b'": ') for text in plain]
+        if row is None or row.cut or sum(counts) != len(row.values):
+            return False
+        number = step if step is not None else row.step
+        keys, layout_of = row.layout.keys, self.table.layout
+        at = 0
+        joined = False
+        for (offset, _), n in zip(pieces, counts, strict=True):
+            if not n:
+                continue
+            texts = {i - at: row.texts[i] for i in range(at, at + n) if i in row.texts} if row.texts else {}
+            part = Row(None, layout_of(keys[at : at + n]), row.values[at : at + n], row.styles[at : at + n], texts)
+            self._put(part, number, self.line + offset, joined)
+            at += n
+            joined = True
         return joined
 
     def _of_another_process(self, row: Row, process: str, step: int | None) -> bool:
@@ -217,7 +256,9 @@ class DictReader(BlockReader):
         else:
             again = not joined and step is not None and step == self._last_step and come_again(row.layout.keys, self._last_keys)
             fresh = joined or (step is not None and step == self._last_step and not again)
-            self._last_keys = self._last_keys.union(row.layout.keys) if fresh else set(row.layout.keys)
+            if not fresh:
+                self._last_keys = set()
+            self._last_keys.update(row.layout.keys)
             self._last_step = step
         if step is None and not joined and not summary:
             self.bars.expect(len(self.table))
@@ -252,6 +293,18 @@ class DictReader(BlockReader):
         total = self.bars.settle(self.table.steps, self._merged)
         self.total_steps = self.total_steps or total
         self.counted = self.bars.counted
+
+
+def _flat_lines(block: bytes, at: int) -> list[bytes] | None:
+    """The lines of a flat dict that one process printed over many lines, when that is plain to see."""
+    close = block.find(b"}", at, at + _MAX_DICT_LINE) + 1
+    text = block[at:close]
+    if not close or b"{" in text[1:] or b"pid=" in text or b"\x1b" in text or b"\r" in text:
+        return None
+    lines = text.split(b"\n")
+    if len(lines) > 1 and all(line.lstrip()[:1] in (b"'", b'"', b"}") for line in lines[1:]):
+        return lines
+    return None
 
 
 def _depth(block: bytes, start: int, end: int, depth: int) -> tuple[int, int]:

@@ -21,7 +21,6 @@ _MAX_LINE = 8192
 """Longer lines hold other things (and the patterns are not made for them)."""
 
 
-
 class LinesReader(BlockReader):
     """Looks at the lines that hold a mark (a pattern over the raw bytes) and makes rows of those that ``find`` reads.
 

@@ -6,11 +6,13 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Collection
+from itertools import pairwise
 
 from assistant.run import NO_STEP
 
 BAR = re.compile(rb"(?<![\d./])(\d{1,9})/(\d{1,9}) \[[\d:?]*<")
 _BACK, _AHEAD = 4096, 2048
+"""Bytes before and after a dict in which its bar stands."""
 
 
 class BarSteps:
@@ -73,7 +75,7 @@ class BarSteps:
         after = [bar[0] if bar and bar[1] == total else None for bar in self._after]
         chosen = after if before and before[0] == 0 else before
         found = [step for step in chosen if step is not None]
-        if len(found) < len(chosen) or any(b <= a for a, b in zip(found, found[1:], strict=False)):
+        if len(found) < len(chosen) or any(b <= a for a, b in pairwise(found)):
             return None
         return found
 

@@ -32,11 +32,11 @@ def read_printed(text: str, fixed: bool = False, wrapped: bool = False) -> Print
     """The number ``text``. ``fixed``: the printer rounds (to decimals, or to digits before an exponent), so that ``0.4310``
     and ``0.431`` say how exact they are; otherwise a number that Python would print so is in full."""
     if text in _WORDS:
-        style = _WORDS[text]
-        if style == Style.NULL:
-            return Printed(float("nan"), style, text if text != "null" else "")
+        word = _WORDS[text]
+        if word == Style.NULL:
+            return Printed(float("nan"), word, text if text != "null" else "")
         value = float(text[0] in "Tt")
-        return Printed(value, style, text if text[0] in "tf" else "")
+        return Printed(value, word, text if text[0] in "tf" else "")
     value = float(text.replace(",", "") if "," in text else text)
     if _WHOLE.fullmatch(text):
         exact = abs(value) < MAX_WHOLE and str(int(value)) == text

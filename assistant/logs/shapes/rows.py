@@ -14,7 +14,7 @@ from assistant.logs.columns import Layout, Table
 from assistant.logs.shapes.printed import NUMBER, Printed, read_printed
 from assistant.run import FIXED_DECIMALS, SCIENTIFIC, SCIENTIFIC_UPPER, Style
 
-_DIGITS = b"0123456789.+-e "
+DIGITS = b"0123456789.+-e "
 _MAX_SKELETONS = 400
 _MAX_PATTERNS = 4
 """Of lines that differ in the digits of their keys alone (``count_0``, ``count_1``)."""
@@ -86,7 +86,7 @@ class RowReader:
 
     def read(self, raw: bytes) -> Row | None:
         text = raw.decode("utf-8", "replace")
-        skeleton = raw.translate(None, _DIGITS)
+        skeleton = raw.translate(None, DIGITS)
         for pattern in self._patterns.get(skeleton, ()):
             if (found := pattern.regex.fullmatch(text)) is not None:
                 return self._quick(pattern, found)
@@ -196,6 +196,8 @@ def _printer(style: int) -> Callable[[float], str]:
     """What prints a number in a style, as `print_value` does, but made once."""
     if style == Style.INT:
         return "{:.0f}".format
+    if style == Style.OTHER:  # each such number is looked at again
+        return lambda value: ""
     if style >= SCIENTIFIC:
         return f"{{:.{style % 32}{'E' if style >= SCIENTIFIC_UPPER else 'e'}}}".format
     if style >= FIXED_DECIMALS:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assistant.diagnosis import RunView
+from assistant.diagnosis import RunView, diagnose
 from assistant.diagnosis.detector import registered
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.render import summary
@@ -130,14 +130,20 @@ def test_too_early(run: Run, expected: str | None) -> None:
     [
         (training(60), "default"),
         (training(60, config={"trainer.test_freq": -1}), "off"),
-        (training(60, config={"trainer.test_freq": 100}), None),  # not due yet
-        (training(40), None),
         (training(60, events=[END]), None),
         (run_of({"critic/score/mean": [0.5] * 60, "val-core/gsm8k/acc/mean@1": [None] * 59 + [0.4]}), None),
     ],
 )
 def test_no_validation(run: Run, expected: str | None) -> None:
     assert variant("no-validation", run) == expected
+
+
+@pytest.mark.parametrize(("run", "steps"), [(training(40), 50), (training(60, config={"trainer.test_freq": 100}), 100)])
+def test_a_validation_that_is_not_due_yet_is_neither_missing_nor_fine(run: Run, steps: int) -> None:
+    diagnosis = diagnose(run, ["no-validation"])
+    assert [(u.finding, u.needs) for u in diagnosis.unknown] == [("no-validation", f"steps>={steps}")]
+    assert not diagnosis.findings
+    assert not diagnosis.fine
 
 
 def test_score_and_validation_are_compared_at_the_last_shared_step() -> None:

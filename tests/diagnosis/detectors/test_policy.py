@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assistant.diagnosis import diagnose
 from assistant.diagnosis.render import causes, summary
 from assistant.run import Style
 from tests.builders import run_of
@@ -109,6 +110,29 @@ def test_explosion_with_a_falling_score() -> None:
     assert finding.causes[0] == "entropy-bonus"
     assert finding.fixes is not None
     assert finding.fixes["learning-rate"] == 1e-6
+
+
+def test_a_steeper_rise_of_entropy_sets_in_no_later_and_stays_before_the_fall_of_the_score() -> None:
+    onsets = []
+    for slope in (0.6, 1.2, 2.4, 4.8, 9.6):
+        rise = [0.3 + max(0, i - 60) / 60 * slope for i in range(120)]
+        score = [max(0.05, 0.45 - 0.8 * max(0, i - 60) / 120) for i in range(120)]
+        entropy = [a + b for a, b in zip(rise, noise(120, 0.0, 0.01), strict=True)]
+        metrics = with_(
+            healthy(120), actor__entropy=entropy, critic__score__mean=[a + b for a, b in zip(score, noise(120, 0.0, 0.02), strict=True)]
+        )
+        faults = diagnose(run_of(metrics, era="0.6"), ["entropy-explosion", "reward-collapse"]).faults
+        assert [f.id for f in faults] == ["entropy-explosion", "reward-collapse"]
+        onsets.append(faults[0].first_step or 0)
+    assert onsets == sorted(onsets, reverse=True)
+    assert 60 < onsets[-1] <= onsets[0] < 85
+
+
+def test_a_later_rise_is_not_dated_back_to_one_that_had_passed() -> None:
+    entropy = [*noise(20, 0.3, 0.01), *noise(12, 0.6, 0.01), *noise(40, 0.3, 0.01), *ramp(30, 0.3, 4.0)]
+    finding = look("entropy-explosion", run_of(with_(healthy(102), actor__entropy=entropy)))
+    assert finding is not None
+    assert 72 < (finding.first_step or 0) < 90
 
 
 def test_explosion_without_a_bonus_does_not_blame_it() -> None:

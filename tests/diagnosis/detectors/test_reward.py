@@ -70,6 +70,44 @@ def test_no_plateau_while_score_or_validation_rises() -> None:
     assert not findings(flat, "reward-plateau")
 
 
+@pytest.mark.parametrize("wander", [0.0, 0.001, 0.005])
+def test_a_validation_that_stays_where_it_is_does_not_rise(wander: float) -> None:
+    validation = [0.4 + wander * x if i % 5 == 4 else None for i, x in enumerate(_noise(300, 1.0))]
+    found = findings(run_of({**_binary(0.3 + _noise(300, 0.03, 2)), "val-core/gsm8k/reward/mean@1": validation}), "reward-plateau")
+    assert found["reward-plateau"].variant == "default"
+    assert found["reward-plateau"].first_step < 20
+
+
+def test_a_plateau_begins_when_validation_stops_too() -> None:
+    validation = [min(0.3 + 0.002 * i, 0.5) if i % 10 == 9 else None for i in range(400)]
+    found = findings(run_of({**_binary(0.5 + _noise(400, 0.02, 3)), "val-core/gsm8k/reward/mean@1": validation}), "reward-plateau")
+    assert 70 <= found["reward-plateau"].first_step <= 120
+
+
+def _levelled(validated: bool, level: float = 0.55, steps: int = 300) -> dict[str, list[float | None]]:
+    half = steps // 2
+    mean = np.concatenate([np.linspace(0.1, level, half), np.full(half, level)]) + _noise(steps, 0.015)
+    metrics: dict[str, list[float | None]] = {**_binary(mean)}
+    if validated:
+        noise = _noise(steps, 0.005, 5)
+        metrics["val-core/gsm8k/reward/mean@1"] = [
+            0.2 + min(i / half, 1.0) * (level - 0.1) + noise[i] if i % 10 == 9 else None for i in range(steps)
+        ]
+    return metrics
+
+
+def test_half_a_run_without_progress_after_a_clear_rise_is_a_plateau() -> None:
+    found = findings(run_of(_levelled(True)), "reward-plateau")
+    assert found["reward-plateau"].severity == "low"
+    assert 130 <= found["reward-plateau"].first_step <= 170
+
+
+def test_half_a_run_is_too_little_without_validation_near_the_top_or_when_short() -> None:
+    assert not findings(run_of(_levelled(False)), "reward-plateau")
+    assert not findings(run_of(_levelled(True, level=0.85)), "reward-plateau")
+    assert not findings(run_of(_levelled(True, steps=150)), "reward-plateau")
+
+
 def test_noise_is_told_in_prompts() -> None:
     few, many = 0.4 + _noise(200, 0.25), 0.4 + _noise(200, 0.03)
     found = findings(run_of(_binary(few)), "reward-noisy")
@@ -87,6 +125,22 @@ def test_outliers_are_repeated_and_far() -> None:
     assert (found.first_step, found.last_step) == (11, 51)
     metrics["critic/score/min"] = [-1.0] * 59 + [-200.0]
     assert not findings(run_of(metrics), "reward-outliers")
+
+
+def test_a_high_reward_stays_saturated_beside_a_validation_that_stays_where_it_is() -> None:
+    mean = np.concatenate([np.linspace(0.3, 0.97, 60), np.full(60, 0.975)]) + _noise(120, 0.005)
+    validation = [0.6 if i % 5 == 4 else None for i in range(120)]
+    assert findings(run_of({**_binary(mean), "val-core/gsm8k/reward/mean@1": validation}), "reward-saturated")
+
+
+@pytest.mark.parametrize(("head", "tail"), [(3, 3), (7, 7), (1, 3), (12, 2)])
+def test_a_kl_penalty_in_the_first_lines_is_seen_beside_last_lines_without_it(head: int, tail: int) -> None:
+    steps = [*range(1, head + 1), *range(400, 400 + tail)]
+    metrics = _binary([-0.5] * (head + tail), **{"critic/rewards/mean": [-19.0] * head + [-0.55] * tail})
+    metrics["critic/score/min"] = [-1.0] * (head + tail)
+    found = findings(run_of(metrics, steps=steps), "reward-kl-gap")["reward-kl-gap"]
+    assert (found.first_step, found.last_step) == (1, head)
+    assert found.confidence < 0.7
 
 
 def test_the_kl_penalty_that_outweighs_the_score() -> None:

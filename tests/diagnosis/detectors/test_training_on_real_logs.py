@@ -13,7 +13,7 @@ from assistant.diagnosis.render import diagnosis_json
 from assistant.logs import read
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
-FAMILIES = ("policy", "kl", "loss", "gradient", "numerics", "signal", "learning_rate")
+FAMILIES = ("policy", "kl", "loss", "gradient", "numerics", "signal", "shrinking", "learning_rate")
 LONG = sorted(CASES.glob("long/*verl*/metrics.jsonl"))
 INPUTS = [*sorted(CASES.glob("verl/*/log.txt")), *LONG]
 

@@ -41,7 +41,9 @@ def test_a_tracker_that_adds_train_in_front_says_the_same() -> None:
 
 
 def test_names_with_underscores_get_their_slashes_back() -> None:
-    run = merged([("a.csv", named(run_of({"actor_entropy": [0.5] * 6, "other": [1.0] * 6}))), ("b", named(run_of({"actor/entropy": [0.5] * 6})))])
+    run = merged(
+        [("a.csv", named(run_of({"actor_entropy": [0.5] * 6, "other": [1.0] * 6}))), ("b", named(run_of({"actor/entropy": [0.5] * 6})))]
+    )
     assert set(run.columns) == {"actor/entropy", "other"}
 
 
@@ -57,7 +59,9 @@ def test_another_run_beside_it_is_left_out_and_named() -> None:
 
 def test_numbers_without_steps_are_left_out_and_words_are_kept() -> None:
     numbered = named(
-        run_of({"loss": [9.0, 8.0]}), notes=[Note("numbered-records", None, {"n": 2})], events=[Event("gpu-oom", 4, "CUDA out of memory", 1)]
+        run_of({"loss": [9.0, 8.0]}),
+        notes=[Note("numbered-records", None, {"n": 2})],
+        events=[Event("gpu-oom", 4, "CUDA out of memory", 1)],
     )
     run = merged([("log.txt", numbered), ("trainer_state.json", named(run_of({"loss": [0.5, 0.25]}, steps=[5, 10])))])
     assert run.steps.tolist() == [5, 10]
@@ -90,7 +94,9 @@ def test_nothing_and_one_file(n: int) -> None:
 
 RUNS = st.lists(
     st.dictionaries(
-        st.sampled_from(["loss", "train/loss", "kl", "actor/kl", "actor_kl"]), st.lists(st.none() | st.floats(0, 1), min_size=4, max_size=4), max_size=4
+        st.sampled_from(["loss", "train/loss", "kl", "actor/kl", "actor_kl"]),
+        st.lists(st.none() | st.floats(0, 1), min_size=4, max_size=4),
+        max_size=4,
     ),
     min_size=1,
     max_size=3,
@@ -115,4 +121,6 @@ def test_no_value_is_made_up(runs: list[dict[str, list[float | None]]], styles: 
         assert len(series) == len(set(series.steps.tolist()))
         assert (np.diff(series.steps) > 0).all()
         if shift == 0:
-            assert {(s, ln, v) for s, ln, v in zip(series.steps.tolist(), series.lines.tolist(), series.values.tolist(), strict=True)} <= known
+            assert {
+                (s, ln, v) for s, ln, v in zip(series.steps.tolist(), series.lines.tolist(), series.values.tolist(), strict=True)
+            } <= known

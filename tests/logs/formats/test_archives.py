@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -110,6 +111,17 @@ def test_a_locked_member_is_told() -> None:
         data[data.index(magic) + offset] |= 1
     run = read(bytes(data))
     assert "archive-left-out" in [note.kind for note in run.notes]
+
+
+def test_a_member_that_claims_to_be_endless_takes_no_time() -> None:
+    info = tarfile.TarInfo("weights.bin")
+    info.size = 2**60
+    header = info.tobuf(tarfile.GNU_FORMAT)
+    started = time.perf_counter()
+    run = read(tarred({"a.log": LOG})[: 512 * (2 + len(LOG) // 512)] + header + b"x" * 600)
+    assert time.perf_counter() - started < 5
+    assert run.n_records == 8
+    assert "cut-archive" in [note.kind for note in run.notes]
 
 
 @pytest.mark.parametrize("kind", PACKED)

@@ -39,7 +39,9 @@ def test_a_row_that_holds_only_its_step_is_no_record() -> None:
 
 
 def test_a_chart_of_wandb() -> None:
-    run = of('"Step","my-run - train/loss","my-run - train/loss__MIN","my-run - train/loss__MAX"\n"4","0.5","0.5","0.5"\n"52","0.25","0.1","0.3"\n')
+    run = of(
+        '"Step","my-run - train/loss","my-run - train/loss__MIN","my-run - train/loss__MAX"\n"4","0.5","0.5","0.5"\n"52","0.25","0","0.3"\n'
+    )
     assert list(run.columns) == ["train/loss"]
     assert series(run, "train/loss").steps.tolist() == [4, 52]
 
@@ -121,7 +123,27 @@ def test_what_is_no_table_of_metrics(text: str) -> None:
     assert not CsvTable().score(Head(text.encode())).values
 
 
-CELLS = st.none() | st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers(-999, 999).map(str) | st.just("nan") | st.just("0.500")
+def test_a_quote_that_never_closes_loses_no_rows() -> None:
+    rows = [f"{step},{step / 4},0" for step in range(1, 12)]
+    rows[8] = '9,"2.25,0'
+    run = of("\n".join(["step,loss,kl", *rows, ""]))
+    assert series(run, "loss").values.tolist() == [step / 4 for step in range(1, 12)]
+    assert run.row_lines.tolist() == list(range(2, 13))
+
+
+def test_a_step_that_lost_its_first_digit_is_no_step() -> None:
+    run = of("step,loss,kl\n2048,0.5,0\n096,0.4,0\n4096,0.3,0\n8192,0.2,0\n")
+    assert run.steps.tolist() == [2048, 4096, 8192]
+    assert of("step,loss,kl\n0008,0.5,0\n0009,0.4,0\n0010,0.3,0\n").steps.tolist() == [8, 9, 10]
+
+
+CELLS = (
+    st.none()
+    | st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    | st.integers(-999, 999).map(str)
+    | st.just("nan")
+    | st.just("0.500")
+)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=3, max_size=30), st.sampled_from(",;\t"))
@@ -136,7 +158,12 @@ def test_every_cell_is_read_with_its_digits_and_its_line(rows: list[tuple[str | 
         for name, column in run.columns.items()
         for index, row in enumerate(column.rows)
     }
-    wanted = {(place, name, cell, place + 2) for place, row in enumerate(rows) for name, cell in zip(("loss", "kl", "reward"), row, strict=True) if cell}
+    wanted = {
+        (place, name, cell, place + 2)
+        for place, row in enumerate(rows)
+        for name, cell in zip(("loss", "kl", "reward"), row, strict=True)
+        if cell
+    }
     if any(cell for row in rows for cell in row):
         assert found == wanted
 

@@ -17,7 +17,12 @@ def mlflow(path: Path) -> Path:
         "CREATE TABLE runs (run_uuid VARCHAR, name VARCHAR, start_time BIGINT);"
     )
     connection.executemany("INSERT INTO runs VALUES (?, ?, ?)", [("a", "first", 1), ("b", "second", 2)])
-    rows = [("loss", 9.0, 1, "a", 1, 0), ("loss", 0.5, 2, "b", 1, 0), ("loss", 0.0, 3, "b", 2, 1), ("kl", 1.7976931348623157e308, 3, "b", 2, 0)]
+    rows = [
+        ("loss", 9.0, 1, "a", 1, 0),
+        ("loss", 0.5, 2, "b", 1, 0),
+        ("loss", 0.0, 3, "b", 2, 1),
+        ("kl", 1.7976931348623157e308, 3, "b", 2, 0),
+    ]
     connection.executemany("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", rows)
     connection.executemany("INSERT INTO params VALUES (?, ?, ?)", [("beta", "0.04", "b"), ("lr", "1", "a")])
     connection.commit()
@@ -32,8 +37,12 @@ def trackio(path: Path) -> Path:
         "CREATE TABLE configs (id INTEGER PRIMARY KEY, run_id TEXT, run_name TEXT, config TEXT);"
     )
     rows = [("a", "old", 0, {"loss": 9.0}), ("b", "new", 0, {"loss": 0.5, "kl": "NaN"}), ("b", "new", 1, {"loss": 0.25, "name": "x"})]
-    connection.executemany("INSERT INTO metrics (run_id, run_name, step, metrics) VALUES (?, ?, ?, ?)", [(*row[:3], json.dumps(row[3])) for row in rows])
-    connection.execute("INSERT INTO configs (run_id, run_name, config) VALUES ('b', 'new', ?)", (json.dumps({"lr": 1e-6, "_Username": "x"}),))
+    connection.executemany(
+        "INSERT INTO metrics (run_id, run_name, step, metrics) VALUES (?, ?, ?, ?)", [(*row[:3], json.dumps(row[3])) for row in rows]
+    )
+    connection.execute(
+        "INSERT INTO configs (run_id, run_name, config) VALUES ('b', 'new', ?)", (json.dumps({"lr": 1e-6, "_Username": "x"}),)
+    )
     connection.commit()
     connection.close()
     return path
@@ -82,14 +91,22 @@ def test_an_unknown_store_and_views_are_not_read(tmp_path: Path) -> None:
     assert [note.kind for note in run.notes] == ["unknown-store"]
 
 
-def test_a_damaged_store_is_said_to_be_damaged(tmp_path: Path) -> None:
+def test_a_store_damaged_from_its_start_is_unknown(tmp_path: Path) -> None:
     data = bytearray(mlflow(tmp_path / "mlflow.db").read_bytes())
     data[100:] = b"\xff" * (len(data) - 100)
     path = tmp_path / "bad.db"
     path.write_bytes(bytes(data))
-    try:
-        run = read(path)
-    except UnreadableLog as error:
-        assert error.kind == "damaged"
-    else:
-        assert not run.n_rows
+    assert [note.kind for note in read(path).notes] == ["unknown-store"]
+
+
+def test_damage_that_shows_while_reading(tmp_path: Path) -> None:
+    path = mlflow(tmp_path / "mlflow.db")
+    connection = sqlite3.connect(path)
+    connection.executemany("INSERT INTO metrics VALUES ('loss', 0.5, 4, 'b', ?, 0)", [(step,) for step in range(5000)])
+    connection.commit()
+    connection.close()
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 :] = b"\xff" * (len(data) - len(data) // 2)
+    path.write_bytes(bytes(data))
+    with pytest.raises(UnreadableLog, match="damaged"):
+        read(path)

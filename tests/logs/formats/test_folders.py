@@ -68,7 +68,10 @@ def test_train_and_validation_folders_are_sides_of_one_run(tmp_path: Path) -> No
     put(tmp_path / "train" / "events.out.tfevents.1700000000.host", w.event_file([(i, "epoch_loss", 0.5) for i in range(3)]))
     put(tmp_path / "validation" / "events.out.tfevents.1700000000.host", w.event_file([(i, "epoch_loss", 0.75) for i in range(3)]))
     run = read(tmp_path)
-    assert {name: column.values.tolist() for name, column in run.columns.items()} == {"epoch_loss": [0.5] * 3, "validation/epoch_loss": [0.75] * 3}
+    assert {name: column.values.tolist() for name, column in run.columns.items()} == {
+        "epoch_loss": [0.5] * 3,
+        "validation/epoch_loss": [0.75] * 3,
+    }
 
 
 def test_of_several_runs_the_latest_is_read_and_the_others_are_named(tmp_path: Path) -> None:
@@ -79,14 +82,36 @@ def test_of_several_runs_the_latest_is_read_and_the_others_are_named(tmp_path: P
     assert [(note.kind, note.data["read"], note.data["others"]) for note in run.notes] == [("other-runs", "PPO_2", "PPO_1")]
 
 
+def test_a_log_beside_several_runs_goes_with_the_latest(tmp_path: Path) -> None:
+    for n, time in ((1, 1_700_000_000), (2, 1_700_009_000)):
+        events = [(i, "actor/lr", 1e-6 * n) for i in range(1, 7)]
+        put(tmp_path / f"tb_{n}" / f"events.out.tfevents.{time}.host", w.event_file(events))
+    put(tmp_path / "train.log", console(range(1, 7)))
+    run = read(tmp_path)
+    assert [part.name for part in run.parts] == ["tb_2/events.out.tfevents.1700009000.host", "train.log"]
+    rate = run.series("actor/lr")
+    assert rate is not None
+    assert rate.values[0] == pytest.approx(2e-6)
+    assert [(note.kind, note.data["others"]) for note in run.notes] == [("other-runs", "tb_1")]
+
+
 def test_an_output_folder_of_the_hugging_face_trainer(tmp_path: Path) -> None:
     history = [{"loss": 1.0 / i, "grad_norm": 1.0, "learning_rate": 1e-06, "step": 5 * i} for i in range(1, 7)]
     for steps in (3, 6):
-        put(tmp_path / f"checkpoint-{5 * steps}" / "trainer_state.json", json.dumps({"global_step": 5 * steps, "log_history": history[:steps]}))
+        put(
+            tmp_path / f"checkpoint-{5 * steps}" / "trainer_state.json",
+            json.dumps({"global_step": 5 * steps, "log_history": history[:steps]}),
+        )
     put(tmp_path / "checkpoint-30" / "config.json", json.dumps({"hidden_size": 64}))
     put(tmp_path / "checkpoint-30" / "tokenizer.json", json.dumps([{"id": 1, "loss": 2.0}] * 9))
-    put(tmp_path / "runs" / "Jan01_host" / "events.out.tfevents.1700000000.host", w.event_file([(5 * i, "train/loss", 1.0 / i) for i in range(1, 7)]))
-    put(tmp_path / "train.log", "".join(f"{{'loss': {1.0 / i:.4f}, 'grad_norm': 1.0, 'learning_rate': 1e-06, 'epoch': 0.{i}}}\n" for i in range(1, 7)))
+    put(
+        tmp_path / "runs" / "Jan01_host" / "events.out.tfevents.1700000000.host",
+        w.event_file([(5 * i, "train/loss", 1.0 / i) for i in range(1, 7)]),
+    )
+    put(
+        tmp_path / "train.log",
+        "".join(f"{{'loss': {1.0 / i:.4f}, 'grad_norm': 1.0, 'learning_rate': 1e-06, 'epoch': 0.{i}}}\n" for i in range(1, 7)),
+    )
     run = read(tmp_path)
     assert run.steps.tolist() == [5, 10, 15, 20, 25, 30]
     assert run.framework in ("hf-trainer", "trl")
@@ -113,7 +138,10 @@ def test_an_mlflow_file_store(tmp_path: Path) -> None:
 def test_curves_downloaded_one_by_one_are_merged(tmp_path: Path) -> None:
     put(tmp_path / "run-.-tag-train_loss.csv", "Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n")
     put(tmp_path / "run-.-tag-train_kl.json", "[[1.7e9, 1, 0.0], [1.7e9, 2, 0.125]]")
-    assert [record["values"] for record in read(tmp_path).records()] == [{"train_kl": 0.0, "train_loss": 0.5}, {"train_kl": 0.125, "train_loss": 0.25}]
+    assert [record["values"] for record in read(tmp_path).records()] == [
+        {"train_kl": 0.0, "train_loss": 0.5},
+        {"train_kl": 0.125, "train_loss": 0.25},
+    ]
 
 
 def test_data_sets_and_dumped_answers_in_the_folder_are_passed_over(tmp_path: Path) -> None:

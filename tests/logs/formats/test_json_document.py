@@ -11,6 +11,7 @@ from assistant.logs import read
 from assistant.logs.formats.base import Head
 from assistant.logs.formats.json_document import JsonDocument
 from assistant.run import NO_STEP, Run
+from tests.logs.files.reading import printed
 
 
 def of(found: object, indent: int | None = 2) -> Run:
@@ -106,10 +107,6 @@ def test_numbers_are_read_exactly_and_a_cut_adds_none(rows: list[dict[str, float
     text = json.dumps([{"step": step, **row} for step, row in enumerate(rows)], indent=indent)
     whole, part = read(text.encode(), format="json"), read(text[:cut].encode(), format="json")
     for run, complete in ((whole, True), (part, False)):
-        found = {
-            (int(run.row_steps[row]), name): (run.series(name) or pytest.fail()).text(index)
-            for name, column in run.columns.items()
-            for index, row in enumerate(column.rows)
-        }
+        found = printed(run)
         wanted = {(step, key): repr(value) for step, row in enumerate(rows) for key, value in row.items()}
         assert found == wanted if complete else found.items() <= wanted.items()

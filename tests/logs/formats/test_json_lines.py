@@ -42,7 +42,12 @@ def test_metrics_one_level_down_and_deeper() -> None:
 
 
 def test_settings_inside_a_record_are_settings() -> None:
-    run = of(*({"training_iteration": i, "episode_reward_mean": 1.5, "episode_len_mean": 20.0, "config": {"lr": 1e-5, "env": {"name": "x"}}} for i in (1, 2)))
+    run = of(
+        *(
+            {"training_iteration": i, "episode_reward_mean": 1.5, "episode_len_mean": 20.0, "config": {"lr": 1e-5, "env": {"name": "x"}}}
+            for i in (1, 2)
+        )
+    )
     assert run.framework == "rllib"
     assert run.config == {"lr": 1e-5, "env.name": "x"}
 
@@ -72,7 +77,15 @@ def test_quoted_numbers_and_their_digits() -> None:
 
 
 def test_a_cut_last_line_is_told_and_other_lines_are_counted() -> None:
-    run = of({"step": 1, "loss": 0.5}, "some words", {"step": 2, "loss": 0.4}, {"step": 3, "loss": 0.3}, {"step": 4, "loss": 0.2}, '{"step": 5, "lo', end="")
+    run = of(
+        {"step": 1, "loss": 0.5},
+        "some words",
+        {"step": 2, "loss": 0.4},
+        {"step": 3, "loss": 0.3},
+        {"step": 4, "loss": 0.2},
+        '{"step": 5, "lo',
+        end="",
+    )
     assert run.steps.tolist() == [1, 2, 3, 4]
     assert run.unread_samples == [(2, "some words")]
     assert ("cut-line", 6) in [(note.kind, note.line) for note in run.notes]

@@ -19,7 +19,9 @@ def single(value: float) -> float:
 
 def points(run: Run) -> set[tuple[str, int, float]]:
     return {
-        (name, int(run.row_steps[row]), float(value)) for name, column in run.columns.items() for row, value in zip(column.rows, column.values, strict=True)
+        (name, int(run.row_steps[row]), float(value))
+        for name, column in run.columns.items()
+        for row, value in zip(column.rows, column.values, strict=True)
     }
 
 
@@ -83,7 +85,9 @@ def test_every_point_is_read(written: list[tuple[int, str, float]]) -> None:
 
 def _all(run: Run) -> list[tuple[str, int, float]]:
     return [
-        (name, int(run.row_steps[row]), float(value)) for name, column in run.columns.items() for row, value in zip(column.rows, column.values, strict=True)
+        (name, int(run.row_steps[row]), float(value))
+        for name, column in run.columns.items()
+        for row, value in zip(column.rows, column.values, strict=True)
     ]
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from assistant.logs import read
 from tests.logs.files import writers as w
+from tests.logs.files.reading import printed
 
 
 @pytest.mark.parametrize("nested", [False, True])
@@ -36,7 +37,11 @@ def test_values_with_a_type_of_their_own() -> None:
 
 
 def test_a_run_that_died_before_its_first_row_still_has_its_console() -> None:
-    lines = [w.console("Traceback (most recent call last):\n"), w.console('  File "a.py", line 1, in <module>\n'), w.console("ValueError: bad\n")]
+    lines = [
+        w.console("Traceback (most recent call last):\n"),
+        w.console('  File "a.py", line 1, in <module>\n'),
+        w.console("ValueError: bad\n"),
+    ]
     run = read(w.wandb_file(lines))
     assert not run.n_rows
     assert any("ValueError" in event.text for event in run.events)
@@ -57,11 +62,7 @@ def test_rows_are_read_exactly_and_a_cut_file_gives_a_part(rows: list[dict[str, 
     data = w.wandb_file([w.history({"_step": step, **row}) for step, row in enumerate(rows)])
     wanted = {(step, key): repr(value) for step, row in enumerate(rows) for key, value in row.items()}
     for run, whole in ((read(data), True), (read(data[: max(7, len(data) - lost)]), False)):
-        found = {
-            (int(run.row_steps[row]), name): (run.series(name) or pytest.fail()).text(index)
-            for name, column in run.columns.items()
-            for index, row in enumerate(column.rows)
-        }
+        found = printed(run)
         assert found == wanted if whole else found.items() <= wanted.items()
 
 

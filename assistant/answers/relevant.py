@@ -1,0 +1,82 @@
+"""Which finding answers a question about a metric: not one that calls positive what the question calls negative."""
+
+from __future__ import annotations
+
+from assistant.answers.context import OF_CRITIC, Context, stem
+from assistant.cards import card
+from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.naming import metric_card
+
+_SIGNS = frozenset({"positive", "negative", "zero"})
+_ANSWERS = {
+    "positive-pg-loss": {"positive"},
+    "negative-loss": {"negative"},
+    "on-policy-zero-kl": {"zero", "low", "flat"},
+    "zero-loss-by-design": {"zero", "low", "flat"},
+    "kl-clamped-at-zero": {"zero", "low"},
+    "learning-rate-rounded": {"zero", "low", "flat"},
+    "learning-rate-zero": {"zero", "low"},
+    "mfu-unknown": {"zero", "low"},
+    "mfu-miscalibrated": {"high"},
+    "gradient-spike": {"high", "rising"},
+    "first-step-slow": {"slow", "high"},
+    "periodic-dips": {"falling", "low", "slow", "high"},
+    "entropy-fall-harmless": {"falling", "low"},
+    "length-growth-healthy": {"rising", "high"},
+    "critic-early-negative-ev": {"negative", "low"},
+    "explained-variance-artefact": {"negative", "low", "high"},
+    "preference-rewards-negative": {"negative", "falling"},
+    "validation-above-train": {"high", "low"},
+    "validation-noisy": {"falling", "rising", "high", "low"},
+    "score-not-validation": {"high"},
+    "no-critic-by-design": {"missing"},
+    "metric-missing": {"missing"},
+    "critic-warmup": {"missing", "zero"},
+}
+"""What is said of a metric that a finding of severity ``info`` explains; of other such findings nothing is known."""
+
+
+def related(context: Context, metric: str) -> Finding | None:
+    """A fault whose card and the metric's card name each other, when the question asks for a judgement."""
+    mine = metric_card(metric)
+    if mine is None or not context.question.intents & {"normal", "why", "change"} or context.series(metric) is None:
+        return None
+    said = context.question.properties
+    listed = set(card(mine).front.get("related") or ())
+    for finding in context.diagnosis.faults:
+        related = card(f"findings/{finding.id}").front.get("related") or ()
+        if (
+            f"findings/{finding.id}" in listed
+            and mine in related
+            and finding.severity in ("critical", "high")
+            and not said & {"nan", "missing"}
+        ):
+            return finding
+    return None
+
+
+def contrary(context: Context, finding: Finding) -> bool:
+    """Whether a finding says "positive" of what the question calls negative."""
+    told = set(finding.id.split("-")) & _SIGNS
+    said = context.question.properties & _SIGNS
+    return bool(told and said and not told & said)
+
+
+def answers(context: Context, finding: Finding) -> bool:
+    """Whether "odd, but normal" is an answer to what the question says of the metric."""
+    said = context.question.properties
+    if finding.id == "no-critic-by-design" and not set(context.question.metrics) & OF_CRITIC:
+        return False
+    if finding.id in context.question.findings:
+        return not contrary(context, finding)
+    return not said or finding.id not in _ANSWERS or bool(said & _ANSWERS[finding.id])
+
+
+def meant_by(context: Context, main: str, leading: Finding) -> str:
+    """The sibling of the metric (score for reward, mean for maximum) that the finding is about, when the question gave no key: "the
+    reward" is whichever of the two fell."""
+    names = context.view.names
+    evidence = [names[p.metric].canonical for p in leading.evidence if p.metric in names]
+    if leading.severity == "info" or main in evidence or context.question.key_of(main) is not None:
+        return ""
+    return next((m for m in evidence if stem(m) == stem(main) and context.series(m) is not None), "")

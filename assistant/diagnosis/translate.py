@@ -1,0 +1,124 @@
+"""The cards speak verl: here their words and settings become those of the framework whose log it is.
+
+Metric keys are replaced by what this log (or, where it does not print the metric, this framework) calls the same quantity, settings
+by ``settings:`` of the framework's card. What has no counterpart is left out rather than advised under a name nobody can set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from assistant.cards import cards, in_folder
+from assistant.diagnosis.naming import family, first_names, tables
+
+if TYPE_CHECKING:
+    from assistant.diagnosis.view import RunView
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """``table`` maps keys of verl to this log's own; ``pattern`` finds verl's keys in a text, also those without a counterpart."""
+
+    table: Mapping[str, str]
+    pattern: re.Pattern[str]
+
+    def __call__(self, text: str) -> str:
+        return self.pattern.sub(lambda found: self.table.get(found[0], found[0]), text)
+
+    def foreign(self, text: str) -> bool:
+        """Whether the text names a key that this framework does not have."""
+        return any(key not in self.table for key in self.pattern.findall(text))
+
+    def advice(self, text: str) -> str:
+        """The text without the sentences that name such a key; the whole of it when nothing else would be left."""
+        sentences = _SENTENCE.split(text)
+        kept = [part for part in sentences if not self.foreign(part)]
+        return self((" " if _SPACED.search(text) else "").join(kept) if kept else text)
+
+
+_SPACED = re.compile(r"[.;]\s")
+_SENTENCE = re.compile(r"(?<=[.;])\s+|(?<=[。；])")
+_SETTING = r"(?:actor_rollout_ref|algorithm|trainer|critic|data|reward|reward_model|async_training)\.[a-z_]\w*(?:\.\w+)*"
+"""How settings of verl look, those that no other framework has as well."""
+
+
+def words(view: RunView) -> Words | None:
+    """The dictionary for a log; None for verl's own."""
+    framework = view.run.framework
+    if family(framework) in ("verl", "unknown") or framework == "unknown":
+        return None
+    table: dict[str, str] = {}
+    usual = first_names(framework)
+    for key, canonical in _verl_metrics().items():
+        series = view[canonical]
+        if series is not None:
+            table[key] = series.name
+        elif canonical in usual:
+            table[key] = usual[canonical]
+    for key, row in own_settings(framework).items():
+        if row.get("key"):
+            table[key] = str(row["key"])
+    return Words(table, _pattern())
+
+
+@cache
+def _verl_metrics() -> Mapping[str, str]:
+    """Printed keys of verl that cannot be mistaken for words → canonical metric."""
+    found: dict[str, str] = {}
+    for card in in_folder("metrics"):
+        for metric in card.front.get("metrics", ()):
+            for name in metric.get("names", {}).get("verl", ()):
+                key = name["key"] if isinstance(name, Mapping) else name
+                if "/" in key:
+                    found.setdefault(key, metric["id"])
+    return found
+
+
+@cache
+def _settings_in_texts() -> frozenset[str]:
+    """Settings of verl that some framework has under another name, in full and by their last parts (``rollout.n``)."""
+    return frozenset(key for card in in_folder("frameworks") for key in card.front.get("settings") or ())
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    keys = sorted({*_verl_metrics(), *_settings_in_texts()}, key=len, reverse=True)
+    return re.compile(r"(?<![\w/.])(?:(?:" + "|".join(map(re.escape, keys)) + r")(?![\w/@]|\.\w)|" + _SETTING + ")")
+
+
+@cache
+def own_settings(framework: str) -> Mapping[str, Mapping[str, Any]]:
+    """verl's setting → ``{"key", "default", "to"}`` of this framework (``key`` None: it has no such setting)."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name in reversed(tables(framework)):
+        card = cards().get(f"frameworks/{name}")
+        for key, row in ((card.front.get("settings") if card else None) or {}).items():
+            found[key] = row if isinstance(row, Mapping) else {"key": row}
+    return found
+
+
+def own_fix(row: Mapping[str, Any], key: str | None, framework: str) -> Mapping[str, Any] | None:
+    """A fix of a card as this framework can carry it out; None when it cannot.
+
+    ``row`` may say so itself (``frameworks:``, ``only:``); else its setting is looked up. A step that is no setting stays as it is.
+    """
+    names = ("verl",) if framework == "unknown" else tables(framework)
+    only = row.get("only")
+    if only is not None and not set(names).intersection(only):
+        return None
+    for name in names:
+        if name in (row.get("frameworks") or {}):
+            said = row["frameworks"][name]
+            return None if said is None else {**row, "default": None, **said}
+    if family(framework) == "verl" or framework == "unknown" or key is None:
+        return {**row, "key": key} if key is not None else row
+    place = own_settings(framework).get(key)
+    if place is None:
+        return None if "." in key else {**row, "key": key}
+    if not place.get("key"):
+        return None
+    return {**row, "default": None, **place}

@@ -1,0 +1,230 @@
+"""Metric lines that copy and paste broke over several lines: which line goes on with which, and where that is in doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from assistant.logs.metric_line import STEP
+from assistant.logs.metric_part import NOT_IN_KEYS, UNFINISHED, glued_part, mostly_three_decimals, number, parse_part
+from assistant.logs.prefix import CODE_AT_END, before_metrics, split_process, strip_colours, strip_end
+from assistant.run import Style
+
+NARROWEST = 40
+"""No terminal breaks lines earlier."""
+
+ORPHAN = re.compile(
+    rb" - [A-Za-z][\w@.()\-]*/[\w/@.()\-]+(?<!\.py):(?:np\.\w+\()?-?(?:\d+\.?\d*(?:e-?\d+)?|nan|inf)\)?(?= - |\s*(?:\n|$))"
+)
+"""A metric inside a line: where no metric line was read, something is missing before it."""
+
+OPENING = re.compile(rb"(?:- )?[\w/@.()\-]*:?(?:np\.\w+\()?-?(?:\d+\.?\d*(?:e-?\d+)?|nan|inf)\)?(?= - |\s*$)")
+"""The first line of a paste that begins inside a metric line."""
+
+FRAGMENT = re.compile(rb"[\w/@.()\-]*[/_.\d][\w/@.()\-:]* ?-?[ \t\r]*\n")
+"""A line that may be the last piece of a metric's name or number."""
+
+_IN_NAMES = b"_/.-=@"
+_NUMBER_ENDS = b"0123456789.)e+-m \r\t"
+_DIGITS = re.compile(rb"[\d.]+(?:e[-+]?\d*)?\)?|e?[-+]?\d+\)?|\)")
+_GOES_ON = re.compile(rb"[\d.eE+\-]*\)?")
+_DIGIT_LINE = re.compile(rb"[\d.]+(?:e[-+]?\d+)?\)?\s*$|e[-+]?\d+\s*$")
+_HEAD_AT_END = re.compile(rb"(?:s|st|ste|step|step:|step:\s?-?\d{1,18}|step:\s?-?\d{1,18} -)$")
+_HEAD_TAIL = re.compile(rb"[tep:\d\- ]{0,24}- \S")
+_NAME_END = re.compile(rb"[\w/@.()\-]*[/_.\-@]$")
+
+
+def inside_name(block: bytes, hit: int) -> bool:
+    """Whether ``step:`` at ``hit`` is the end of a longer name (``training/global_step:5``) or of a word."""
+    if hit == 0:
+        return False
+    before = block[hit - 1]
+    if before in _IN_NAMES:
+        return True
+    if before >= 0x80 or not chr(before).isalnum():
+        return False
+    return chr(before).isdigit() or CODE_AT_END.search(block, max(0, hit - 16), hit) is None
+
+
+def next_step(body: bytes, start: int = 5) -> int:
+    """Where in a metric line the next one begins, when several are glued together; 0 for nowhere."""
+    at = body.find(b"step:", start)
+    while at > 0:
+        head = STEP.match(body, at)
+        if head and body[head.end() : head.end() + 3] == b" - ":
+            if body[at - 1] in b" \r\t" or (body[at - 1] in b"mKAGHJ" and not inside_name(body, at)):
+                return at
+            if body[at - 1] not in _IN_NAMES and parse_part(body[body.rfind(b" - ", 0, at) + 3 : at]) is not None:
+                return at
+        at = body.find(b"step:", at + 5)
+    return 0
+
+
+def may_continue(block: bytes, start: int, stop: int, body: bytes) -> bool:
+    """A first, quick look at the line ``block[start:stop]``: False when it is the next metric line, or other words."""
+    at = block.find(b"step:", start, min(stop, start + 200))
+    if at >= 0 and body[-1:] not in (b"_", b"/", b"-", b".") and (at == start or block[at - 1] not in _IN_NAMES):
+        head = STEP.match(block, at, min(stop, at + 40))
+        if head and block[head.end() : head.end() + 3] == b" - " and (at == start or before_metrics(block[start:at])[0]):
+            return False
+    if not body or body[-1] not in b"0123456789)" or block.find(b" - ", start, stop) >= 0:
+        return True
+    return stop > start and (block[stop - 1] in _NUMBER_ENDS or body.find(b":", body.rfind(b" - ") + 1) < 0)
+
+
+def holds_head(text: bytes) -> bool:
+    """Whether a metric line begins somewhere in a line."""
+    at = text.find(b"step:")
+    while at >= 0:
+        head = STEP.match(text, at)
+        if head and text[head.end() : head.end() + 3] == b" - " and not inside_name(text, at):
+            return True
+        at = text.find(b"step:", at + 5)
+    return False
+
+
+def next_is_metrics(block: bytes, start: int) -> bool:
+    """Whether a metric line begins at ``start``, perhaps after a prefix."""
+    stop = block.find(b"\n", start)
+    return start < len(block) and not may_continue(block, start, stop if stop >= 0 else len(block), b"")
+
+
+def width_of(line: bytes) -> int:
+    """Columns that a line takes on a screen."""
+    plain = strip_colours(line)
+    return len(plain) if plain.isascii() else len(plain.decode("utf-8", "replace"))
+
+
+def bare(line: bytes, prefix: bytes, process: str) -> bytes | None:
+    """A line without the prefix that each piece of a broken line may carry again; None when another process printed it."""
+    plain = strip_colours(line.rstrip(b"\r\n"))
+    if prefix and plain.startswith(prefix):
+        return plain[len(prefix) :]
+    tag, rest = split_process(plain)
+    return rest if not tag or tag == process else None
+
+
+def joined(body: bytes, rest: bytes, step: int | None, full: Callable[[], bool]) -> bytes | None:
+    """``body`` with the line ``rest`` (without its prefix) when that goes on with it, else None.
+
+    ``full``: the line before was broken at full width, so that its last number may go on. Where the rest of a line holds
+    the next metric line as well, that is kept at the end.
+    """
+    rest = strip_end(rest).strip()
+    if not rest or rest[0] in b"([{\"'<|#`":
+        return None
+    rest, after = _before_head(body, rest, step)
+    if not rest:
+        return None
+    start = body.rfind(b" - ")
+    tail = body[start + 3 :] if start >= 0 else body
+    if body.endswith(b" -") or rest.startswith(b"- ") or rest == b"-":
+        last = parse_part(tail.removesuffix(b" -"))
+        pieces = rest.removeprefix(b"- ").split(b" - ")
+        if last is None or (body.endswith(b" -") == rest.startswith(b"- ")):
+            return None
+        good = rest == b"-" or _good(pieces, len(pieces) > 1 or len(rest) >= NARROWEST // 2 or full())
+        return body + b" " + rest + after if good else None
+    pieces = rest.split(b" - ")
+    if len(pieces) == 1 and not after:
+        return body + rest if _last_piece(body, tail, rest, full) else None
+    whole = parse_part(tail) is not None
+    if whole and not _GOES_ON.fullmatch(pieces[0]):
+        return None
+    pieces[0] = tail + pieces[0]
+    return body + rest + after if _good(pieces, True) and parse_part(pieces[0].removesuffix(b" -")) else None
+
+
+def may_go_on(body: bytes, rest: bytes) -> bool:
+    """Whether the last number of ``body`` could go on in the line ``rest``, which was not taken for its continuation."""
+    return _DIGIT_LINE.match(rest.strip()) is not None and body[-1:].isdigit()
+
+
+def _before_head(body: bytes, rest: bytes, step: int | None) -> tuple[bytes, bytes]:
+    """What of a line stands before the next metric line, and from that on; the whole line when none begins in it."""
+    at = rest.find(b"step:")
+    while at >= 0:
+        head = STEP.match(rest, at)
+        if head and rest[head.end() : head.end() + 3] == b" - " and not (at and rest[at - 1] in _IN_NAMES):
+            if at == 0:
+                if step is None or int(head[1]) != step or not _NAME_END.match(body[body.rfind(b" - ") + 3 :]):
+                    return b"", rest  # the next line; else training/global_ + step:5
+            elif before_metrics(rest[:at])[0]:
+                return b"", rest
+            elif not inside_name(rest, at) or _ends_in_value(body, rest[:at]):
+                return rest[:at], rest[at:]
+        at = rest.find(b"step:", at + 5)
+    return rest, b""
+
+
+def _ends_in_value(body: bytes, rest: bytes) -> bool:
+    if b" - " in rest:
+        return parse_part(rest[rest.rfind(b" - ") + 3 :]) is not None
+    return parse_part(body[body.rfind(b" - ") + 3 :] + rest) is not None
+
+
+def _good(pieces: list[bytes], several: bool) -> bool:
+    """Whether all pieces are parts; the last may be unfinished, or have other output glued to it."""
+    for piece in pieces[:-1]:
+        if not _is_part(piece):
+            return False
+    last = pieces[-1].removesuffix(b" -")
+    if _is_part(last):
+        return True
+    if several and UNFINISHED.fullmatch(last) and not NOT_IN_KEYS.search(last):
+        return True
+    found = glued_part(last, ())
+    return found is not None and b"/" in found.key
+
+
+def _is_part(piece: bytes) -> bool:
+    part = parse_part(piece)
+    return part is not None and not NOT_IN_KEYS.search(part.key) and (b":" not in part.key or b"://" in part.key)
+
+
+def _last_piece(body: bytes, tail: bytes, rest: bytes, full: Callable[[], bool]) -> bool:
+    """Whether a line without `` - `` goes on with an unfinished part, or with the digits of its number."""
+    last = parse_part(tail)
+    if last is None:
+        if NOT_IN_KEYS.search(tail) or not UNFINISHED.fullmatch(tail):
+            return False
+        if _is_part(tail + rest):
+            return True
+        found = glued_part(tail + rest, ())
+        if found is not None and len(found.key) + 1 + len(found.text) > len(tail):
+            return True
+        return b"/" in rest and not NOT_IN_KEYS.search(rest) and UNFINISHED.fullmatch(tail + rest) is not None and full()
+    if last.wrapped or not _DIGITS.fullmatch(rest):
+        return False
+    longer = parse_part(tail + rest)
+    if longer is None:
+        return False
+    parts = [part for piece in body.split(b" - ")[1:-1] if (part := parse_part(piece)) is not None]
+    if len(parts) > 2 and mostly_three_decimals(parts):
+        return number(last, True)[1] != Style.FIXED3 and number(longer, True)[1] == Style.FIXED3
+    return number(longer, False)[1] != Style.OTHER and full()
+
+
+def broken_head(block: bytes, start: int, row: int) -> tuple[int, int, int] | None:
+    """A metric line whose ``step:N`` itself was broken, before the line that begins at ``row``.
+
+    Where the line with the first half of the head begins, the head itself, and where that line ends; None when there is none.
+    """
+    for _ in range(3):
+        end = row - 1
+        if end <= start:
+            return None
+        begin = block.rfind(b"\n", start, end) + 1 or start
+        line = strip_end(block[begin:end])
+        found = _HEAD_AT_END.search(line)
+        if found and not inside_name(line, found.start()):
+            tag, _ = split_process(strip_colours(line))
+            stop = block.find(b"\n", row)
+            rest = bare(block[row : stop if stop >= 0 else len(block)], b"", tag)
+            gap = b" " if found[0].endswith(b" -") or (rest or b"").lstrip().startswith(b"- ") else b""
+            whole = found[0] + gap + (rest or b"").strip()
+            head = STEP.match(whole)
+            if head and whole[head.end() : head.end() + 3] == b" - " and before_metrics(line[: found.start()])[0]:
+                return begin, begin + found.start(), end
+        row = begin
+    return None
