@@ -22,7 +22,7 @@ from assistant.spoken_names import GENERIC, PLAIN_NAMES, SETTING_ALIASES
 MAX_QUESTION = 4000
 """Characters of a question that are read; a longer one is a pasted log or an attack."""
 
-_TOKEN = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
+_TOKEN = re.compile(r"[a-z0-9]+|(?!的)[\u3400-\u9fff]")
 _STATISTICS = frozenset({"mean", "max", "min", "std"})
 _ELSEWHERE = -1.1
 """What a name loses that only other frameworks print; one that is a plain word (``loss``) loses it twice."""
@@ -90,15 +90,15 @@ def singular(token: str) -> str:
 
 @cache
 def base(framework: str = "") -> Lexicon:
-    """Every name that the cards know. In a run of ``framework`` the names that only others print weigh less: ``loss`` and
-    ``acc`` are keys somewhere, and mean something else here."""
+    """Every name that the cards know. In a run of ``framework`` (verl, where no run is given) the names that only others print
+    weigh less: ``loss`` and ``acc`` are keys somewhere, and mean something else here."""
     lexicon = Lexicon(framework=framework)
-    own = tables(framework) if framework else ()
+    own = tables(framework or "verl")
     for card in in_folder("metrics"):
         for index, metric in enumerate(card.front.get("metrics") or ()):
             target = metric["id"]
             for whose, keys in (metric.get("names") or {}).items():
-                elsewhere = _ELSEWHERE if framework and whose not in own else 0.0
+                elsewhere = _ELSEWHERE if whose not in own else 0.0
                 for name in keys:
                     _add_key(lexicon, name["key"] if isinstance(name, Mapping) else name, target, index, elsewhere)
             for text in texts(metric.get("aliases")):
@@ -264,6 +264,8 @@ def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: flo
     less = _FAMILY_WEIGHT.get(parts[0], 0.0) + elsewhere
     foreign = elsewhere < 0
     whole = Target("metric", target, 4.0 + elsewhere * (2 if plain.isalpha() else 1), key, foreign)
+    if foreign and plain.lower() in GENERIC:
+        return  # "time", "values": a word like any other in this log
     lexicon.add(key, whole)
     lexicon.add(plain, whole)
     for drop in range(1, len(parts)):

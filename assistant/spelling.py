@@ -61,6 +61,8 @@ def close_names(word: str, most: int = 5) -> list[Correction]:
 
 def _shown(target: Target) -> str:
     """How a name is written in a log: the printed key of a metric, else its id."""
+    if target.kind == "metric" and target.foreign:
+        return _printed().get(target.id, target.key)
     return target.key or (_printed().get(target.id, target.id) if target.kind == "metric" else target.id)
 
 

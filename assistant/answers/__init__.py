@@ -101,7 +101,9 @@ def _builtin(question: str, diagnosis: Diagnosis, language: Language | None, his
     markdown = write(context)
     numbers = check(markdown, evidence, question)
     findings = tuple(evidence.findings)
-    turn = Turn(question, asked.metrics, tuple(dict.fromkeys([*asked.findings, *findings]))[:3] if not asked.metrics else asked.findings, markdown)
+    turn = Turn(
+        question, asked.metrics, tuple(dict.fromkeys([*asked.findings, *findings]))[:3] if not asked.metrics else asked.findings, markdown
+    )
     return Answer(
         markdown,
         asked.language,
@@ -149,6 +151,6 @@ def _by_model(
         checked=counts,
         turn=replace(given.turn, answer=written.verified.plain),
         mode="model",
-        model=model.name,
+        model=written.model or model.name,
         usage=written.usage,
     )

@@ -22,7 +22,7 @@ from assistant.answers.duration import largest_timer
 from assistant.answers.evidence import length, picked, shortened
 from assistant.answers.problems import reasons_of, root, told
 from assistant.answers.ranges import in_stretch
-from assistant.answers.relevant import answers, contrary, meant_by, related
+from assistant.answers.relevant import answers, contrary, meant_by, related, show_its_validation
 from assistant.answers.verdict import verdict
 from assistant.cards import Card
 from assistant.diagnosis.finding import Finding
@@ -52,6 +52,7 @@ def about(context: Context) -> list[str]:
     leading = leading or related(context, main)
     if leading is not None and (nearer := meant_by(context, main, leading)):
         metrics, main = [nearer, *(m for m in metrics if m not in (main, nearer))], nearer
+    show_its_validation(context, main, leading)
     found = context.evidence.metric_card(main)
     parts = [verdict(context, main, leading)]
     if leading is not None:

@@ -25,7 +25,7 @@ _HEALTHY = re.compile(
     r"\bno need to (?:worry|change|act)\b|\bverdict\W{0,6}(?:healthy|ok|pass)"
     r"|(?:训练|运行|任务|模型|一切|整体|总体|所有指标|全部指标|各项指标|日志|曲线|这次|本次)[^。，；,;]{0,12}?(?:健康|正常|"
     r"良好|没有问题|没问题|无异常|稳定|完美|顺利)|(?:没有|未|并未|无)(?:发现|检测到|看到|任何|存在|出现)*(?:问题|异常|故障|"
-    r"毛病|错误)|一切正常|无需(?:担心|修改|处理|调整|改动)|不用(?:担心|改|管)|不需要(?:修改|处理|调整|做)",
+    r"毛病|错误)|一切正常|无需(?:担心|修改|处理|调整|改动)|不用(?:担心|改动)|不需要(?:修改|处理|调整|做)",
     re.IGNORECASE,
 )
 _BROKEN = re.compile(
@@ -36,7 +36,7 @@ _BROKEN = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"\b(?:not?|never|none|without|isn't|aren't|wasn't|doesn't|don't|didn't|hasn't|no sign|rather than|instead of|unlikely|"
+    r"\b(?:nothing|not?|never|none|without|isn't|aren't|wasn't|doesn't|don't|didn't|hasn't|no sign|rather than|instead of|unlikely|"
     r"rule[sd]? out|excludes?|absent|neither|nor|far from|free of|contradict\w*)\b|n't\b|没有|未|并非|不是|不会|无|排除|"
     r"而非|并不|不算|非|谈不上|不像|看不出",
     re.IGNORECASE,

@@ -55,6 +55,8 @@ class Context:
     def series(self, metric: str) -> Series | None:
         """The series of a canonical metric; for validation the main one."""
         if metric == "validation":
+            if (wanted := self.question.key_of(metric)) and (own := self.view.printed(wanted)) is not None:
+                return own
             best = next(iter(self.view.validations()), None)
             return best.series if best else None
         series = self.view[metric]

@@ -172,7 +172,7 @@ class Evidence:
 
 def readable(text: str, value: float) -> str:
     """``text``, or four significant digits of it when it was printed in full precision."""
-    if len(text.lower().partition("e")[0].partition(".")[2]) <= 4 or not np.isfinite(value):
+    if len(text.lower().partition("e")[0].partition(".")[2]) <= 4 or not np.isfinite(value) or not _NUMERIC.fullmatch(text.strip()):
         return text
     return f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 

@@ -276,18 +276,19 @@ class Grounds:
 
     # Settings
 
-    def settings_of(self, key: str) -> dict[str, set[float]]:
-        """Numbers that may stand beside a setting, by status."""
+    def settings_of(self, key: str, *, now: bool = False) -> dict[str, set[float]]:
+        """Numbers that may stand beside a setting, by status; ``now``: only those that it can have at present."""
         found: dict[str, set[float]] = {"config": set(), "knowledge": set()}
         for name, value in self.run.config.items():
             if name == key or name.endswith("." + key):
                 found["config"] |= _real(value)
         for fact in self.by_metric.get(key, ()):
-            found["config" if fact.kind == "config" else "knowledge"] |= _real(fact.value)
+            if not (now and fact.formula.startswith("proposed")):
+                found["config" if fact.kind == "config" else "knowledge"] |= _real(fact.value)
         for finding in self.evidence.diagnosis.findings:
             for fix in render.fixes(finding, self.run):
                 if fix["key"] and (fix["key"] == key or str(fix["key"]).endswith("." + key)):
-                    found["knowledge"] |= _real(fix["from"]) | _real(fix["to"])
+                    found["knowledge"] |= _real(fix["from"]) | (set() if now else _real(fix["to"]))
         for row in self.evidence.diagnosis.unknown:
             for name, value in re.findall(r"([\w.]+)=([^\s,;]+)", row.needs):
                 if name == key or name.endswith("." + key):
@@ -297,6 +298,7 @@ class Grounds:
     def advised(self, key: str, numeral: Numeral) -> str | None:
         """The shown card that names the setting and this number."""
         tail = key.rpartition(".")[2]
+        tail = tail if len(tail) >= 5 else key  # "n" and "lr" stand in every card
         shown = [name for name, text in self.card_texts.items() if tail in text]
         return next((name for name in shown if _rounded(numeral.value) in self._values_of(name)), None)
 
@@ -314,26 +316,23 @@ class Grounds:
         return {f"K{i + 1}": card_numbers(card) for i, card in enumerate(self.evidence.cards)}
 
     @cached_property
-    def card_values(self) -> Mapping[tuple[float, bool], str]:
-        """(value, whether in percent) → the card that says it."""
-        known: dict[tuple[float, bool], str] = {}
+    def card_values(self) -> Mapping[tuple[float, bool], tuple[str, float]]:
+        """(value, whether in percent) → the card that says it, and half a unit of its last digit."""
+        known: dict[tuple[float, bool], tuple[str, float]] = {}
         for name, text in self.card_texts.items():
             for one in numerals(text):
                 if not math.isnan(one.value):
-                    known.setdefault((_rounded(one.value), one.unit == "%"), name)
-                    known.setdefault((_rounded(abs(one.value)), one.unit == "%"), name)
-                elif one.version:
-                    known.setdefault((float(hash(one.text)), False), name)
+                    for value in {_rounded(one.value), _rounded(abs(one.value))}:
+                        key = (value, one.unit == "%")
+                        if key not in known or one.half < known[key][1]:
+                            known[key] = (known.get(key, (name, 0.0))[0], one.half)
         return known
 
     def in_cards(self, numeral: Numeral) -> str | None:
         if numeral.version:
             return next((name for name, text in self.card_texts.items() if numeral.text in text), None)
-        percent = numeral.unit == "%"
-        found = self.card_values.get((_rounded(numeral.value), percent))
-        if found is None and not percent:
-            return self.card_values.get((_rounded(numeral.value * 100), True))
-        return found or self.card_values.get((_rounded(numeral.value / 100), False))
+        name, half = self.card_values.get((_rounded(numeral.value), numeral.unit == "%"), ("", 0.0))
+        return name if name and numeral.half >= 0.99 * half else None  # a card's 3 is no 3.000: that is how a log prints
 
     @cached_property
     def asked_values(self) -> frozenset[float]:
@@ -342,7 +341,10 @@ class Grounds:
         )
 
     def asked(self, numeral: Numeral) -> bool:
-        return numeral.text in self.said if numeral.version else _rounded(numeral.value) in self.asked_values
+        if numeral.version:
+            return numeral.text in self.said
+        exact = "." in numeral.digits and numeral.value == round(numeral.value)  # the user's 6 is no 6.000
+        return _rounded(numeral.value) in self.asked_values and (not exact or numeral.digits in self.said)
 
     def is_version(self, text: str) -> bool:
         """Whether a version is this log's, or stands in a card that was shown or in the user's words."""

@@ -90,7 +90,7 @@ def gives_way(topic: str, metrics: Sequence[str], intents: frozenset[str], timed
         m
         for m in metrics
         if not m.startswith(
-            ("gpu_memory", "host_memory", "critic_gpu_memory", "time_step", "total_tokens", "prompt_", "epoch", "global_step", "mfu")
+            ("gpu_memory", "host_memory", "critic_gpu_memory", "time_", "total_tokens", "prompt_", "epoch", "global_step", "mfu")
         )
     ]
     return bool(others) and (topic in OF_METRIC or topic in ("version", "algorithm", "eta", "steps_done"))
@@ -111,7 +111,7 @@ def _of_moments(q: Question, lowered: str) -> str:
         return "two_steps"
     if "first" in q.places and AGAINST.search(lowered) and len(q.metrics) < 2 and q.window is None and "why" not in has:
         return "two_steps"
-    if q.steps and not named and not (q.findings or q.settings or q.concepts) and not has & {"change", "which"}:
+    if q.steps and not named and not (q.findings or q.settings or q.concepts or "slow" in q.properties) and not has & {"change", "which"}:
         return "happened"
     if len(q.steps) == 1 and named and not q.extra_keys and HAPPENED.search(lowered) and "change" not in has:
         return "happened"

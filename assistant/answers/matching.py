@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from assistant.answers.comparing import Comparing
 from assistant.answers.evidence import Fact
-from assistant.answers.grounds import Grounds, Proof, agrees, real
+from assistant.answers.grounds import Proof, agrees
 from assistant.answers.numerals import Numeral, approximate
 from assistant.answers.phrases import (
     AROUND_ZERO,
@@ -16,23 +17,25 @@ from assistant.answers.phrases import (
     CLAIM,
     COUNTED,
     DIFFERENCE,
+    FROM,
     GENERAL,
+    OF_UNIT,
     OUT_OF,
     PROSE_COUNT,
-    ROLE,
     STEPS_LONG,
+    TOKENS,
+    USUALLY,
 )
 from assistant.answers.scope import Mention, Sentence
+from assistant.spoken_names import SETTING_OF_METRIC
 
 
 @dataclass
-class Matcher:
+class Matcher(Comparing):
     """``cited`` gives the fact of each filled placeholder by position; ``right`` what would be true at a wrong one; ``changes`` are
     starts of numerals that are differences."""
 
-    grounds: Grounds
     cited: dict[int, str] = field(default_factory=dict)
-    right: dict[int, str] = field(default_factory=dict)
     changes: set[int] = field(default_factory=set)
 
     def match(self, row: Sentence, previous: Sentence | None) -> Iterator[tuple[Numeral, Proof | None]]:
@@ -40,12 +43,16 @@ class Matcher:
         values: list[tuple[Numeral, Proof | None]] = []
         proven_steps: set[int] = set()
         doubted: set[int] = set()
+        metric = ""
         for numeral in row.numbers:
             if row.is_line(numeral) or row.is_step(numeral):
                 continue
-            proof = self._value(numeral, row, previous)
+            proof = self._value(numeral, row, previous, metric)
+            fact = self.grounds.by_id.get(proof.source or "") if proof is not None else None
+            metric = (fact.metric or metric) if fact is not None else metric
             if proof is not None and (step := row.step_of(numeral)) is not None:
-                (doubted if proof.status == "unverified" else proven_steps).add(step)
+                if proof.status in ("run", "unverified"):
+                    (proven_steps if proof.status == "run" else doubted).add(step)
             values.append((numeral, proof))
         by_start = {numeral.start: proof for numeral, proof in values}
         for numeral in row.numbers:
@@ -71,7 +78,8 @@ class Matcher:
     def _asked(self, numeral: Numeral) -> Proof | None:
         return Proof("question") if self.grounds.asked(numeral) else None
 
-    def _value(self, numeral: Numeral, row: Sentence, previous: Sentence | None) -> Proof | None:
+    def _value(self, numeral: Numeral, row: Sentence, previous: Sentence | None, metric: str) -> Proof | None:
+        """``metric`` is what the number before it in the sentence was proven to be of."""
         whole, grounds = row.whole, self.grounds
         lead, following = whole[max(row.start, numeral.start - 40) : numeral.start], whole[numeral.end : min(row.end, numeral.end + 40)]
         if numeral.version or _is_era(numeral, lead, whole):
@@ -99,7 +107,7 @@ class Matcher:
             subject = next((m for m in reversed(previous.mentions) if m.kind in ("metric", "setting")), None)
             inherited = subject is not None
         if subject is not None and subject.kind == "setting":
-            if (proof := self._setting(numeral, subject)) is not None:
+            if (proof := self._setting(numeral, subject, lead)) is not None:
                 return proof
             if not inherited and CLAIM.search(whole[subject.end : numeral.start]) and len(whole[subject.end : numeral.start]) < 24:
                 return self._asked(numeral) or Proof("unverified", "setting")
@@ -109,19 +117,29 @@ class Matcher:
         fact = grounds.by_id.get(self.cited.get(numeral.start, ""))
         if (
             fact is not None
-            and (subject is None or inherited or not subject.keys or self._fits(fact, subject))
-            and (step is None or self._of_step(fact, step))
+            and (subject is None or inherited or not subject.keys or self.fits(fact, subject))
+            and (step is None or self.of_step(fact, step))
         ):
             return Proof(fact.kind, fact.id)
         if subject is not None and subject.keys:
             proof = self._of_metric(numeral, subject, step, loose, row, lead)
             if proof is not None:
-                return proof if self._in_role(numeral, proof, subject, row, loose) else Proof("unverified", "number")
+                return proof if self.in_role(numeral, proof, subject, row, loose) else Proof("unverified", "number")
+        settings = [SETTING_OF_METRIC[n] for n in subject.names if n in SETTING_OF_METRIC] if subject is not None and step is None else []
+        if any(agrees(numeral, v) for key in settings for known in grounds.settings_of(key).values() for v in known):
+            return Proof("config")
         counted = self._count(numeral, lead, following, subject is not None and not inherited)
         if counted is not None:
             return counted
+        if numeral.unit in ("%", "x") and (subject is None or inherited or not subject.keys) and self.of_siblings(numeral, row, loose):
+            return Proof("derived")
+        if step is None and (proof := self._by_unit(numeral, following, loose)) is not None:
+            return proof
         if subject is None or inherited or not subject.keys:
-            if (proof := self._anywhere(numeral, loose, step, exact=subject is not None)) is not None:
+            for fact in grounds.facts_of([metric] if metric else []):  # "from 957 tokens to about 9"
+                if self.equals(numeral, fact, loose) and (step is None or self.of_step(fact, step)):
+                    return Proof(fact.kind, fact.id)
+            if (proof := self._anywhere(numeral, loose, step)) is not None:
                 return proof
         else:
             if (proof := self._told(numeral, subject, step, loose)) is not None:
@@ -136,12 +154,13 @@ class Matcher:
             and bool(CLAIM.search(whole[max(subject.end, numeral.start - 16) : numeral.start]))
             and subject.end <= numeral.start
         )
-        general = bool(GENERAL.search(clause))
-        if (
-            (card := grounds.in_cards(numeral)) is not None
-            and step is None
-            and (general or subject is None or not subject.keys or (inherited and not claims))
-        ):
+        general = bool(GENERAL.search(clause) or USUALLY.search(row.plain(row.start, numeral.start)))
+        if claims and subject is not None and subject.literal and numeral.start - subject.end <= 8:
+            general = bool(USUALLY.search(clause))  # "`actor/entropy` is 0.05": the run's own value, whatever else is said
+        on_the_way = subject is not None and (numeral.start - subject.end > 16 or not subject.literal)
+        if numeral.value == 0 and "." not in numeral.text and on_the_way:
+            claims, general = False, True  # "the accumulation becomes 0": said of something on the way
+        if (card := grounds.in_cards(numeral)) is not None and step is None and (general or numeral.spelled):
             return Proof("knowledge", card)
         if (asked := self._asked(numeral)) is not None and (step is None or subject is None):
             return asked
@@ -154,113 +173,66 @@ class Matcher:
         facts = grounds.facts_of(subject.keys)
         if DIFFERENCE.search(lead) and numeral.unit not in ("%", "x"):
             self.changes.add(numeral.start)
-            return self._change(numeral, subject, row, loose) or (
+            return self.change(numeral, subject, row, loose) or (
                 Proof("unverified", "number")
-                if not any(self._equals(numeral, f, loose) for f in facts if f.kind == "derived")
+                if not any(self.equals(numeral, f, loose) for f in facts if f.kind == "derived")
                 else Proof("derived")
             )
         if step is not None:
             for key in subject.keys:
                 printed = grounds.at(key, step)
-                if printed is not None and self._near(numeral, printed, key, loose):
+                if printed is not None and self.near(numeral, printed, key, loose):
                     return Proof("run", next((f.id for f in facts if f.step == step and f.metric == key), None))
             for fact in facts:
-                if self._equals(numeral, fact, loose) and self._of_step(fact, step) and self._near_printed(fact, subject, step):
+                if self.equals(numeral, fact, loose) and self.of_step(fact, step) and self.near_printed(numeral, fact, subject, step):
                     return Proof(fact.kind, fact.id)
             if numeral.unit not in ("%", "x"):
                 return None
         if numeral.unit == "%" and DIFFERENCE.search(lead):
             self.changes.add(numeral.start)
-            told = [f for f in facts if f.kind == "derived" and "%" in f.text and self._equals(numeral, f, loose)]
-            return self._change(numeral, subject, row, loose) or (Proof("derived", told[0].id) if told else Proof("unverified", "number"))
+            told = [f for f in facts if f.kind == "derived" and "%" in f.text and self.equals(numeral, f, loose)]
+            return self.change(numeral, subject, row, loose) or (Proof("derived", told[0].id) if told else Proof("unverified", "number"))
         if numeral.unit != "x" and step is None:
-            good = [f for f in facts if self._equals(numeral, f, loose)]
+            good = [f for f in facts if self.equals(numeral, f, loose)]
             if good:
                 return Proof(good[0].kind, good[0].id)
         if numeral.unit in ("%", "x"):
             self.changes.add(numeral.start)
-            return self._change(numeral, subject, row, loose)
+            return self.change(numeral, subject, row, loose)
         return None
 
-    def _in_role(self, numeral: Numeral, proof: Proof, subject: Mention, row: Sentence, loose: bool) -> bool:
-        """Whether a value that is called the highest, lowest, first or last one is that; ``right`` is set when it is not."""
-        if proof.status != "run" or numeral.unit in ("%", "x"):
-            return True
-        before = [n.end for n in row.numbers if n.end <= numeral.start and not row.is_step(n)]
-        start = max([row.clause(numeral.start)[0], *before])
-        roles = list(ROLE.finditer(row.whole[start : numeral.start]))
-        if not roles or len(row.whole[start + roles[-1].end() : numeral.start]) > 48:
-            return True
-        role = roles[-1].lastgroup or ""
-        seen = False
-        for key in subject.keys:
-            series = self.grounds.series(key)
-            if series is None or not series.finite.any():
-                continue
-            seen = True
-            values = series.values[series.finite]
-            wanted = {"high": values.max(), "low": values.min(), "first": values[0], "last": values[-1]}[role]
-            if self._near(numeral, float(wanted), key, loose):
-                return True
-            if role in ("first", "last") and any(
-                f.kind == "derived" and self._equals(numeral, f, loose) for f in self.grounds.by_metric.get(key, ())
+    def _by_unit(self, numeral: Numeral, following: str, loose: bool) -> Proof | None:
+        """A number with its unit beside it may be of a metric in that unit that the sentence does not name: tokens, seconds, GB."""
+        wanted = "tokens" if TOKENS.match(following) else numeral.unit
+        pattern = OF_UNIT.get(wanted)
+        if pattern is None:
+            return None
+        significant = len(re.sub(r"^-?0*\.?0*|\D", "", numeral.digits))
+        for fact in self.grounds.evidence.facts:
+            about = fact.metric or fact.formula
+            if (
+                significant >= 3
+                and (pattern.search(about) or (fact.metric is None and not fact.formula))
+                and self.equals(numeral, fact, loose)
             ):
-                return True
-            index = {"high": int(values.argmax()), "low": int(values.argmin()), "first": 0, "last": len(values) - 1}[role]
-            self.right[numeral.start] = series.take(series.finite).text(index)
-        return not seen
-
-    def _change(self, numeral: Numeral, subject: Mention, row: Sentence, loose: bool) -> Proof | None:
-        """A difference, ratio or percentage of change, recomputed."""
-        siblings = [
-            n
-            for n in row.numbers
-            if n is not numeral
-            and n.unit not in ("%", "x")
-            and not row.is_step(n)
-            and not row.is_line(n)
-            and _finite(n)
-            and self._level(n, subject, row)
-        ]
-        rows = [(a.value, b.value) for i, a in enumerate(siblings) for b in siblings[i + 1 :]]
-        if siblings:
-            exact = [self._exact(n, subject) for n in siblings]
-            rows += [(x, y) for i, a in enumerate(exact) for b in exact[i + 1 :] for x in a for y in b]
-        if not rows:
-            rows = [pair for key in subject.keys for pair in self.grounds.ends(key)]
-        for a, b in rows:
-            if any(agrees(numeral, sign * value, loose=loose) for value in _changes(a, b, numeral.unit) for sign in (1, -1)):
-                return Proof("derived")
+                return Proof(fact.kind, fact.id)
         return None
 
-    def _exact(self, numeral: Numeral, subject: Mention) -> list[float]:
-        """The unrounded values that a level in the sentence may stand for."""
-        return [
-            value
-            for fact in self.grounds.facts_of(subject.keys)
-            if self._equals(numeral, fact, False) and (value := real(fact)) is not None
-        ][:6]
-
-    def _level(self, numeral: Numeral, subject: Mention, row: Sentence) -> bool:
-        other = row.subject(numeral)
-        if DIFFERENCE.search(row.whole[max(row.start, numeral.start - 30) : numeral.start]):
-            return False
-        return other is None or other is subject or bool(set(other.keys) & set(subject.keys))
-
-    def _setting(self, numeral: Numeral, subject: Mention) -> Proof | None:
+    def _setting(self, numeral: Numeral, subject: Mention, lead: str) -> Proof | None:
+        now = bool(FROM.search(lead))
         for name in (*subject.keys, *subject.names):
-            known = self.grounds.settings_of(name)
+            known = self.grounds.settings_of(name, now=now)
             for status in ("config", "knowledge"):
                 if any(agrees(numeral, value) for value in known[status]):
                     return Proof(status)
-            if (card := self.grounds.advised(name, numeral)) is not None:
+            if not now and (card := self.grounds.advised(name, numeral)) is not None:
                 return Proof("knowledge", card)
         return self._asked(numeral)
 
     def _count(self, numeral: Numeral, lead: str, following: str, named: bool) -> Proof | None:
         if numeral.unit not in ("", "step") or not _finite(numeral) or numeral.value != int(numeral.value) or numeral.value < 0:
             return None
-        if "." in numeral.text or "e" in numeral.text.lower() and not numeral.spelled:
+        if "." in numeral.text or ("e" in numeral.text.lower() and not numeral.spelled):
             return None
         value = int(numeral.value)
         if numeral.unit == "step" or STEPS_LONG.match(following):
@@ -285,14 +257,14 @@ class Matcher:
             return Proof("derived", self.grounds.counts[value])
         return None
 
-    def _anywhere(self, numeral: Numeral, loose: bool, step: int | None, *, exact: bool) -> Proof | None:
+    def _anywhere(self, numeral: Numeral, loose: bool, step: int | None) -> Proof | None:
         """Without a metric of its own: a fact with these digits (or, with three digits and more, this value)."""
         bare = numeral.digits
         digits = len(re.sub(r"^-?0*\.?0*|\D", "", bare))
         for fact in self.grounds.evidence.facts:
-            if step is not None and not self._of_step(fact, step):
+            if (step is not None and not self.of_step(fact, step)) or (numeral.unit == "%" and "%" not in fact.text):
                 continue
-            if self._equals(numeral, fact, loose) and (digits >= 3 or bare == fact.text.strip("% ") or not exact):
+            if self.equals(numeral, fact, loose) and (digits >= 3 or bare == fact.text.strip("% ")):
                 return Proof(fact.kind, fact.id)
         return None
 
@@ -320,7 +292,7 @@ class Matcher:
         for fact in self.grounds.loose_facts:
             told = fact.id in self.grounds.evidence.told and (not _whole(fact) or significant >= 3)
             told = told or bool(fact.formula and fact.text == numeral.digits and not _whole(fact))
-            if (told or (significant >= 3 and fact.formula and not _whole(fact))) and self._equals(numeral, fact, loose):
+            if (told or (significant >= 3 and fact.formula and not _whole(fact))) and self.equals(numeral, fact, loose):
                 return Proof(fact.kind, fact.id)
         return None
 
@@ -331,7 +303,7 @@ class Matcher:
         if len(rows) < 2 or len(rows) != len(numbers) or numeral not in numbers:
             return None
         own = rows[numbers.index(numeral)]
-        good = [f for f in self.grounds.facts_of(own.keys) if self._equals(numeral, f, loose) and (step is None or self._of_step(f, step))]
+        good = [f for f in self.grounds.facts_of(own.keys) if self.equals(numeral, f, loose) and (step is None or self.of_step(f, step))]
         return Proof(good[0].kind, good[0].id) if good else None
 
     def _unknown(self, numeral: Numeral, subject: Mention | None, step: int | None) -> Proof:
@@ -345,75 +317,13 @@ class Matcher:
             subject is not None
             and subject.keys
             and any(
-                self._equals(numeral, f, False) and numeral.unit == ""
+                self.equals(numeral, f, False) and numeral.unit == ""
                 for f in self.grounds.evidence.facts
                 if f.metric and f.metric not in subject.keys
             )
         ):
             return Proof("unverified", "metric")
         return Proof("unverified", "number")
-
-    # Comparing
-
-    def _equals(self, numeral: Numeral, fact: Fact, loose: bool) -> bool:
-        if numeral.text.replace(",", "").strip() == fact.text:
-            return True
-        value = real(fact)
-        if value is None:
-            return False
-        if numeral.unit == "%":
-            return agrees(numeral, value, scale=100.0, loose=loose) or ("%" in fact.text and agrees(numeral, value, loose=loose))
-        if numeral.unit == "x" or ("%" in fact.text and not numeral.unit and not agrees(numeral, value, loose=loose)):
-            return (
-                numeral.unit == "x"
-                and fact.kind == "derived"
-                and (fact.metric is None or "×" in fact.text)
-                and agrees(numeral, value, loose=loose)
-            )
-        return self._near(numeral, value, fact.metric or "", loose)
-
-    def _near(self, numeral: Numeral, value: float, key: str, loose: bool) -> bool:
-        if numeral.unit == "%":
-            return agrees(numeral, value, scale=100.0, loose=loose)
-        if agrees(numeral, value, loose=loose):
-            return True
-        scale = self.grounds.evidence.view.names[key].scale if key in self.grounds.evidence.view.names else 1.0
-        return scale != 1.0 and agrees(numeral, value, scale=scale, loose=loose)
-
-    def _of_step(self, fact: Fact, step: int) -> bool:
-        if fact.step is not None:
-            return fact.step == step
-        spans = re.findall(r"steps? (\d+)(?:\s?[–-]\s?(\d+))?", fact.formula)
-        if spans:
-            return any(int(a) <= step <= int(b or a) for a, b in spans)
-        return fact.kind == "derived" and fact.id in self.grounds.evidence.told
-
-    def _near_printed(self, fact: Fact, subject: Mention, step: int) -> bool:
-        """A derived value (a median "by step 300") must be close to what was printed there."""
-        value = real(fact)
-        if fact.step is not None or value is None:
-            return True
-        printed = [v for key in subject.keys if (v := self.grounds.at(key, step)) is not None]
-        return not printed or any(abs(v - value) <= 0.3 * max(abs(v), abs(value)) for v in printed)
-
-    def _fits(self, fact: Fact, subject: Mention) -> bool:
-        if fact.metric is None:
-            named = [key for key in self.grounds.by_metric if fact in self.grounds.by_metric[key]]
-            return not named or bool(set(named) & set(subject.keys))
-        return fact.metric in subject.keys
-
-
-def _changes(a: float, b: float, unit: str) -> Sequence[float]:
-    """What people call the change from ``a`` to ``b``."""
-    if unit == "%":
-        out = [100 * (b - a) / abs(a)] if a else []
-        out += [100 * b / a] if a and b / a > 0 else []
-        return [*out, 100 * (b - a)]
-    if unit == "x":
-        if not a or not b or (a < 0) != (b < 0):
-            return []
-        return [b / a, a / b]
-    return [b - a]
 
 
 def _finite(numeral: Numeral) -> bool:

@@ -10,7 +10,7 @@ from assistant.answers.context import Context, explaining, trend_words
 from assistant.answers.evidence import Curve, curve
 from assistant.answers.problems import crashed, no_crash, overview
 from assistant.answers.ranges import figure, selected
-from assistant.answers.shape import smoothed
+from assistant.answers.shape import shape_of, smoothed
 from assistant.answers.topics import COUNT_STEPS, IMPROVES, STOPS
 from assistant.answers.windows import Threshold
 from assistant.diagnosis import stats
@@ -20,6 +20,8 @@ from assistant.diagnosis.story import story
 from assistant.lexicon import normal
 from assistant.run import FloatArray, Series
 
+MAIN = ("score_mean", "reward_mean", "train_loss")
+"""What "it" is in "when did it plateau?": the first of these in the log."""
 MOST = 3
 NO_BREAK = frozenset(
     {"reward-saturated", "reward-plateau", "preference-saturated", "no-validation", "validation-noisy", "validation-costly"}
@@ -35,11 +37,11 @@ def moment(context: Context) -> list[str]:
     """The step asked for, per metric; without a metric, where the run first went wrong."""
     question = context.question
     found: list[tuple[str, Curve | None]] = [(metric, context.curve(metric)) for metric in question.metrics[:MOST]]
-    found += [
-        (key, curve(series)) for key in question.extra_keys[:MOST] if (series := context.view.printed(key)) is not None and len(series)
-    ]
+    for key in question.extra_keys[:MOST]:
+        if (series := context.view.printed(key)) is not None and len(series):
+            found.append((key, curve(series)))
     if not found and IMPROVES.search(normal(question.text)):
-        found = [(m, shape) for m in ("score_mean", "reward_mean", "train_loss") if (shape := context.curve(m)) is not None][:1]
+        found += [(metric, context.curve(metric)) for metric in MAIN if context.curve(metric) is not None][:1]
     if not found:
         return first_sign(context)
     parts: list[str] = []
@@ -167,6 +169,9 @@ def _by_property(context: Context, found: Curve) -> str:
         return turn(context, found, -1, stopped=bool(STOPS.search(lowered)))
     if "rising" in said and not stops_moving:
         return turn(context, found, 1)
+    went = shape_of(found).kind
+    if STOPS.search(lowered) and not IMPROVES.search(lowered) and went in ("rises", "falls", "rose_early", "fell_early"):
+        return turn(context, found, 1 if went.startswith(("rises", "rose")) else -1, stopped=True)
     if stops_moving:
         return best_until(context, found)
     fall, rise = _largest(series, -1), _largest(series, 1)

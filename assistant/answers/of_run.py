@@ -20,7 +20,7 @@ GPUS = "trainer.n_gpus_per_node"
 NODES = "trainer.nnodes"
 BATCH = ("data.train_batch_size", "data.gen_batch_size")
 GROUP = "actor_rollout_ref.rollout.n"
-ESTIMATOR = "algorithm.adv_estimator"
+TEST_FREQ = "trainer.test_freq"
 EPOCHS = ("trainer.total_epochs", "trainer.total_training_steps")
 
 
@@ -190,6 +190,25 @@ def duration_text(context: Context, seconds: float) -> str:
     return context.say("unit_seconds", n=figure(float(f"{seconds:.3g}")))
 
 
+def validation_every(context: Context) -> list[str]:
+    """The setting, and the usual distance between the validations of the log."""
+    run = context.diagnosis.run
+    parts = []
+    if TEST_FREQ in run.config:
+        parts.append(context.say("setting_is_noline", key=TEST_FREQ, value=context.evidence.config(TEST_FREQ, run.config[TEST_FREQ]).text))
+    series = context.series("validation")
+    if series is None:
+        return [context.glue([*parts, context.say("no_validation")])]
+    steps = series.steps[series.steps > 0]
+    n = context.evidence.count(len(series), f"values of {series.name}").text
+    if len(steps) >= 3:
+        usual = context.evidence.count(int(np.median(np.diff(steps))), f"median distance between values of {series.name}")
+        parts.append(context.say("validation_every", n=n, usual=usual.text))
+    else:
+        parts.append(context.say("validation_few", n=n))
+    return [context.glue(parts)]
+
+
 def step_seconds(context: Context) -> list[str]:
     times = step_times(context.view)
     if times is None:
@@ -318,6 +337,7 @@ TOPIC_WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "gpus": gpus,
     "responses": responses,
     "eta": eta,
+    "validation_every": validation_every,
     "step_seconds": step_seconds,
     "elapsed": elapsed,
     "steps_done": steps_done,

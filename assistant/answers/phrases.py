@@ -33,9 +33,9 @@ PROSE_COUNT = re.compile(
     re.IGNORECASE,
 )
 COUNTED = re.compile(
-    r"^[\s`*]*(?:more |further |other |consecutive |training |logged |printed |of the |of these )*(?:(?!(?:for|and|the|than|with|from|but|while|per|now|then|which|that|when|until|after|before|over|into|are|was|has)\b)"
-    r"[a-z]{3,}|步|个|次|项|"
-    r"条|行|轮|组|种|张|卡)",
+    r"^[\s`*]*(?:more |further |other |consecutive |training |logged |printed |of the |of these )*"
+    r"(?:(?!(?:for|and|the|than|with|from|but|while|per|now|then|which|that|when|until|after|before|over|into|are|was|has)\b)"
+    r"[a-z]{3,}|步|个|次|项|条|行|轮|组|种|张|卡)",
     re.IGNORECASE,
 )
 STEPS_LONG = re.compile(
@@ -57,3 +57,25 @@ AROUND_ZERO = re.compile(
     r"大于|小于|高于|低于)\s*[`*]*$",
     re.IGNORECASE,
 )
+FROM = re.compile(r"(?:\bfrom|从|由|自)\s*(?:about |around |约)?[`*~≈]*$", re.IGNORECASE)
+USUALLY = re.compile(
+    r"\b(?:usual\w*|typical\w*|normally|health\w*|rule of thumb|in general|often|should|would|could|below|above|under|over|"
+    r"between|less|more|threshold|limit)\b"
+    r"|通常|一般|健康|经验|往往|应|低于|高于|以下|以上|之间|阈值",
+    re.IGNORECASE,
+)
+CHANGED = re.compile(
+    r"\b(?:by|fell|falls|fallen|rose|rises|risen|drop\w*|gr[eo]w\w*|shr[aiu]nk\w*|declin\w*|increas\w*|decreas\w*|lower|"
+    r"higher|smaller|larger|longer|shorter|"
+    r"slower|faster|lost|gained|chang\w*|doubl\w*|tripl\w*|halv\w*|times as|of (?:its|their|where)|start\w*|began|"
+    r"begin\w*|first|peak|best)\b"
+    r"|下降|上升|减少|增加|增长|缩短|变长|变短|变大|变小|降|升|涨|跌|高了|低了|快了|慢了|变化|是最初|是开始|起始|初始|峰值|最高|倍",
+    re.IGNORECASE,
+)
+TOKENS = re.compile(r"^[\s`*]*(?:个\s?)?tokens?\b", re.IGNORECASE)
+OF_UNIT = {
+    "tokens": re.compile(r"length|token|seqlen", re.IGNORECASE),
+    "s": re.compile(r"^tim(?:e|ing)|step|second|time", re.IGNORECASE),
+    "GB": re.compile(r"memory|gb\b", re.IGNORECASE),
+}
+"""Metrics (or formulas) in which a number with this unit may be given."""

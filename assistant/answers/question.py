@@ -127,8 +127,12 @@ def understand(
     intents = frozenset(name for name, pattern in INTENTS.items() if pattern.search(lowered))
     properties = frozenset(name for name, pattern in PROPERTIES.items() if pattern.search(stretch.rest))
     steps = tuple(dict.fromkeys(int(group) for match in _STEPS.finditer(stretch.rest) for group in match.groups() if group))
+    bare = lowered
+    for mention in mentions:
+        if "/" in (name := lowered[mention.first_char : mention.last_char]) or "_" in name:
+            bare = bare.replace(name, " ")
     places = frozenset(
-        name for name, pattern in (("last", LAST), ("first", FIRST), ("max", MAXIMUM), ("min", MINIMUM)) if pattern.search(lowered)
+        name for name, pattern in (("last", LAST), ("first", FIRST), ("max", MAXIMUM), ("min", MINIMUM)) if pattern.search(bare)
     )
     settings = tuple(_once(names["setting"]))
     topic = topic_of(stretch.rest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from assistant.answers.context import OF_CRITIC, Context, stem
 from assistant.cards import card
 from assistant.diagnosis.finding import Finding
@@ -80,3 +82,14 @@ def meant_by(context: Context, main: str, leading: Finding) -> str:
     if leading.severity == "info" or main in evidence or context.question.key_of(main) is not None:
         return ""
     return next((m for m in evidence if stem(m) == stem(main) and context.series(m) is not None), "")
+
+
+def show_its_validation(context: Context, main: str, leading: Finding | None) -> None:
+    """Of several validation curves the one that the finding is about is shown: no other's values stand beside it."""
+    if main != "validation" or leading is None or context.question.key_of(main):
+        return
+    names = context.view.names
+    key = next((p.metric for p in leading.evidence if p.metric in names and names[p.metric].canonical == "validation"), None)
+    if key is not None:
+        context.question = replace(context.question, keys=(*context.question.keys, ("validation", key)))
+        context.curves.pop("validation", None)

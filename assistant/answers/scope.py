@@ -23,13 +23,14 @@ _STEP_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _STEP_AFTER = re.compile(
-    r"[\s`*]*(?:步)?[\s`*]*(?:\(|（|,|，|\[)?\s*(?:(?:at|in|on|by|from|around|near|since|after|until)\s+(?:around\s+|"
+    r"[\s`*]*(?:步)?[\s`*]*(?:\(|（|,|，|\[)?\s*(?:(?:at|in|on|by|around|near)\s+(?:around\s+|"
     r"about\s+)?|在|@\s?)?(?:\b(?:steps?|iterations?|iters?)\s*[=:#]?\s*|第\s?|@\s?)[`*]*(\d[\d,]*)",
     re.IGNORECASE,
 )
 _AT_STEP = re.compile(
     r"(?:(?:\b(?:at|in|on|by|around|for)\s+(?:about\s+|around\s+)?|^[\s*`>-]*)(?:steps?|iterations?)\s*[`*]*(\d[\d,]*)[`*]*|"
-    r"(?:在|到|至|于|截至|^|[，,。；])[\s*`>-]*第\s?[`*]*(\d+)[`*]*\s?步)(?![\s`*]*(?:to|–|-|~|至|到|起|之后|以后|以来|开始|"
+    r"(?:(?:在|到|至|于|截至|^|[，,。；])[\s*`>-]*第\s?[`*]*(\d+)[`*]*\s?步|第\s?[`*]*(\d+)[`*]*\s?步的))(?![\s`*]*(?:to|–|"
+    r"-|~|至|到|起|之后|以后|以来|开始|"
     r"后))",
     re.IGNORECASE,
 )
@@ -125,7 +126,7 @@ class Sentence:
         if between and not (len(between) == 1 and _FROM.search(self.whole[max(self.start, between[0].start - 16) : between[0].start])):
             return None
         crossed = re.search(r"[,，;]\s?(?:and|but|while|whereas|then|而|但|之后|随后)", lead[found.end() :])
-        return None if crossed else int((found[1] or found[2]).replace(",", ""))
+        return None if crossed else int(next(group for group in found.groups() if group).replace(",", ""))
 
     def is_step(self, numeral: Numeral) -> bool:
         if numeral.unit not in ("", "step") or not math.isfinite(numeral.value) or numeral.value != int(numeral.value):

@@ -259,7 +259,10 @@ def _setting(context: Context, key: str, even_absent: bool) -> str:
         return f"{fact.id} {key} = {fact.text[:80]}"
     if not even_absent:
         return ""
+    seen = next((fix["from"] for f in context.diagnosis.findings for fix in render.fixes(f, run) if fix["key"] == key), None)
     value = default(key, run.era)
+    if seen is not None and seen != value:  # a finding read it off the metrics
+        return words["absent_setting"].format(key=key) + f" ({words['observed'].format(value=plain_value(seen))})"
     known = value is not UNLISTED and value is not None and "${" not in str(value)
     if known:
         real = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else plain_value(value)

@@ -11,11 +11,18 @@ from collections.abc import Mapping
 from assistant.answers.words import words
 
 _IT = (
-    r"(?:it|this|that|the (?:model|policy|agent|actor|run|training|network|llm)|my (?:model|policy|agent|actor|run|training)|(?:our|"
+    r"(?:it|this|that|ppo|grpo|the (?:model|policy|agent|actor|run|training|network|llm)|my (?:model|policy|agent|actor|run|training)|"
+    r"(?:our|"
     r"your) (?:model|policy|run)|anything|the thing|model|policy|training|run)"
 )
 
 TOPICS: Mapping[str, re.Pattern[str]] = {
+    "grad_clip": words(
+        r"\b(?:grad(?:ient)?s?|grad(?:ient)? norm)[ _-]?clip\w*|\bclip\w* (?:the |my )?grad(?:ient)?s?\b|\bgradients? (?:are |is |"
+        r"being |get )?clipp(?:ed|ing)\b",
+        r"\b(?:before|after|pre|post)[ -](?:the )?(?:gradient )?clip\w*",
+        r"(?:grad|梯度).{0,12}裁剪(?:前|后|之前|之后)|梯度(?:被)?(?:裁剪|截断|clip)|(?:裁剪|clip)(?:了)?梯度|grad(?:ient)?[ _]?clip",
+    ),
     "critic_learning": words(
         r"\b(?:is|are|does|did|has)\b.{0,16}\b(?:critic|value (?:function|model|network|head))\b.{0,20}\b(?:learn\w*|improv\w*|"
         r"train(?:ed|ing)|converg\w*|work\w*|ok|fine|healthy|useful|any good)\b",
@@ -32,8 +39,11 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"\b(?:is|are) (?:we|i) (?:getting|making|learning)\b",
         r"(?:模型|策略|训练|它|这个|actor|policy|run|到底)?.{0,6}(?:有没有|是否|有|在|还在|到底有没有)(?:在)?(?:学习|学到|学会|学东西|"
         r"学(?:吗|么|$|[?？])|进步|变好|提升(?:吗|么|$|[?？]))",
+        r"\b(?:worth (?:continuing|it|going on)|should (?:i|we) (?:stop|continue|keep (?:going|training)|kill|abort)|can i (?:stop|"
+        r"kill))\b",
+        r"(?:该|应该|要不要|可以|能)(?:继续|停(?:了|掉|止)?|早停|结束)(?:训|跑|吗|么|了|$|[?？])|值得(?:继续|再跑)",
         r"还(?:在|能|会)(?:继续)?(?:涨|升|上升|提升|进步|变好)|\bis it (?:still )?(?:going up|rising|climbing|gaining)\b",
-        r"(?:模型|训练|策略|它|run|loss|损失)?.{0,6}(?:收敛|学会|学到东西|有效果|有进展|起作用)(?:了|没|吗|么|$|[?？])",
+        r"(?:模型|训练|策略|它|run|loss|损失)?.{0,6}(?:收敛|学会|学到东西|有效果|有进展)(?:了|没|吗|么|$|[?？])",
     ),
     "oom": words(
         r"\b(?:will|would|going to|gonna|about to|risk|danger|likely|might|could|close to|near|safe from|can)\b.{0,30}(?:\boom\b|"
@@ -89,6 +99,11 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"下)?(?:多少)?(?:时间|步)|什么时候(?:能|才能|可以|会)?(?:跑|训(?:练)?)?(?:完|结束|好|训完|跑完|完成)|多久(?:能|才能|"
         r"可以)?(?:跑|训(?:练)?)完|预计.{0,8}(?:完|结束|时间)",
     ),
+    "validation_every": words(
+        r"\bhow often\b.{0,20}\b(?:validat\w*|eval\w*|test(?:s|ed)?)\b|\b(?:validation|eval(?:uation)?|test) (?:freq\w*|interval)\b",
+        r"(?:多久|多少步|几步|每几步)(?:做|跑)?(?:一次)?(?:验证|测试|评估|eval)|(?:验证|测试|评估)(?:的)?(?:频率|间隔|多久一次|"
+        r"多少步一次|几步一次)",
+    ),
     "step_seconds": words(
         r"\bhow long (?:does|do|is|are|did)\b.{0,12}\b(?:a|one|each|every|the|my) (?:training )?steps?\b|\bseconds (?:per|a) step\b|"
         r"\b(?:step|iteration) (?:time|duration)\W*$|\bhow (?:fast|slow) (?:is|are) (?:a|one|each|my|the) steps?\b",
@@ -121,12 +136,6 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"\bhow many tokens\b(?!.{0,20}(?:per|each|a) (?:second|response|answer|sample|gpu))|\btokens (?:in total|so far|processed|"
         r"consumed|generated in total)\b",
         r"(?:总共|一共|总计|累计).{0,10}(?:多少)?(?:个)?token|(?:训|跑|处理|用)了多少(?:个)?token|token总(?:数|量)",
-    ),
-    "grad_clip": words(
-        r"\b(?:grad(?:ient)?s?|grad(?:ient)? norm)[ _-]?clip\w*|\bclip\w* (?:the |my )?grad(?:ient)?s?\b|\bgradients? (?:are |is |"
-        r"being |get )?clipp(?:ed|ing)\b",
-        r"\b(?:before|after|pre|post)[ -](?:the )?(?:gradient )?clip\w*",
-        r"(?:grad|梯度).{0,12}裁剪(?:前|后|之前|之后)|梯度(?:被)?(?:裁剪|截断|clip)|(?:裁剪|clip)(?:了)?梯度|grad(?:ient)?[ _]?clip",
     ),
 }
 """Topic → how people ask for it, in the order in which they are tried."""

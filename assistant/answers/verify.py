@@ -85,7 +85,7 @@ def verify(
     text, cited, problems = filled(without_active_content(draft), grounds)
     found = numerals(grounds.without_names(text))
     rows = scoped(text, found, evidence)
-    matcher = Matcher(grounds, cited)
+    matcher = Matcher(grounds, cited=cited)
     issues = list(problems)
     numbers: list[Number] = []
     previous = None

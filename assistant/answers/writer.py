@@ -45,6 +45,7 @@ FACTS = frozenset(
         "eta",
         "elapsed",
         "step_seconds",
+        "validation_every",
         "steps_done",
         "total_throughput",
         "total_tokens",

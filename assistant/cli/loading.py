@@ -8,7 +8,6 @@ from pathlib import Path
 from assistant.messages import Language, has, say
 from assistant.run import Run
 
-
 _REASONS = frozenset({"empty", "binary", "prose", "other-framework", "no-metrics", "empty-folder", "unknown-store", "cut-archive"})
 
 

@@ -81,16 +81,16 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
                 "from": start,
                 "to": to,
                 "why": own_words(finding, pick(row.get("why"), language)),
-                "check": _check(finding, pick(row.get("check"), language)),
+                "check": _check(finding, pick(row.get("check"), language), language),
             }
         )
     return out
 
 
-def _check(finding: Finding, text: str) -> str:
-    """What to watch next; nothing where it names a metric that this framework does not print."""
+def _check(finding: Finding, text: str, language: Language) -> str:
+    """What to watch next; the finding itself where the card names a metric that this framework does not print."""
     if finding.words is not None and finding.words.foreign(text):
-        return ""
+        return say("diagnosis.check_gone", language)
     return own_words(finding, text)
 
 

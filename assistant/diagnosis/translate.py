@@ -35,7 +35,7 @@ class Words:
 
     def advice(self, text: str) -> str:
         """The text without the sentences that name such a key; the whole of it when nothing else would be left."""
-        sentences = _SENTENCE.split(text)
+        sentences = [part for part in _SENTENCE.split(text) if part]
         kept = [part for part in sentences if not self.foreign(part)]
         return self((" " if _SPACED.search(text) else "").join(kept) if kept else text)
 
@@ -80,8 +80,8 @@ def _verl_metrics() -> Mapping[str, str]:
 
 @cache
 def _settings_in_texts() -> frozenset[str]:
-    """Settings of verl that some framework has under another name, in full and by their last parts (``rollout.n``)."""
-    return frozenset(key for card in in_folder("frameworks") for key in card.front.get("settings") or ())
+    """Settings of verl that some framework has under another name; a plain word such as ``beta`` stays as it is."""
+    return frozenset(key for card in in_folder("frameworks") for key in card.front.get("settings") or () if "." in key)
 
 
 @cache

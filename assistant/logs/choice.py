@@ -12,8 +12,7 @@ from assistant.logs.text import TextReader
 from assistant.logs.verl_console import ConsoleReader
 from assistant.logs.verl_jsonl import JsonReader
 
-_BLANK = re.compile(rb"\s*")
-_VERL_LINE = re.compile(rb"step:\s?-?\d{1,18} - [\w/@.()\-]+:(?:np\.\w+\()?[-\dnif]")
+VERL_LINE = re.compile(rb"step:\s?-?\d{1,18} - [\w/@.()\-]+:(?:np\.\w+\()?[-\dnif]")
 _ENOUGH = 5
 """So many metric lines of verl settle it."""
 
@@ -62,7 +61,7 @@ class Choice:
         if self._named and (own := formats.by_name(self._named)):
             return self._named_reader(own, block, final)
         if _verl_json(block):
-            self.tried = [Tried("verl-jsonl", Fit(1, 1, 1, "an object with step and data on the first line"), True)]
+            self.tried = [Tried("verl-jsonl", Fit(1, 1, 1, "objects with step and data"), True)]
             return JsonReader()
         console = ConsoleReader()
         if self._named:
@@ -99,16 +98,22 @@ class Choice:
 
 
 def _verl_json(block: bytes) -> bool:
-    start = _BLANK.match(block).end()  # type: ignore[union-attr]
-    if block[start : start + 1] != b"{":
-        return False
-    end = block.find(b"\n", start)
-    return verl_jsonl.looks_like(block[start : end if end >= 0 else len(block)])
+    """Whether objects with ``step`` and ``data`` stand in a block; words or half a line may come first, but no console lines."""
+    at = block.find(b'"step"')
+    for _ in range(_ENOUGH):
+        if at < 0 or b'"data"' not in block:
+            return False
+        start = block.rfind(b"\n", 0, at) + 1
+        end = block.find(b"\n", at)
+        if verl_jsonl.looks_like(block[start : end if end >= 0 else len(block)]):
+            return not block[:start].strip() or not _verl_fit(block[:start]).lines
+        at = block.find(b'"step"', end) if end >= 0 else -1
+    return False
 
 
 def _verl_fit(block: bytes) -> Fit:
     lines = values = 0
-    for found in _VERL_LINE.finditer(block):
+    for found in VERL_LINE.finditer(block):
         end = block.find(b"\n", found.start())
         lines += 1
         values += block.count(b" - ", found.start(), end if end >= 0 else len(block))

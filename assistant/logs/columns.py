@@ -8,7 +8,7 @@ never changes takes no memory.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,18 @@ class _Growing:
         self.n = n
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What of a table does not count: whole rows (mask, shape (rows,)), and the last values of some rows (their numbers)."""
+
+    leave_out: NDArray[np.bool_] | None = None
+    no_last: IntArray | None = None
+
+
+Judge = Callable[[IntArray, IntArray, Sequence[tuple[str, ...]], Mapping[str, Column]], Verdict | None]
+"""Gets each row's step, the number of each row's layout, the layouts (lists of keys) and the columns."""
+
+
 class Table:
     """Collects rows; `finish` hands out the arrays of a `Run`."""
 
@@ -81,6 +93,8 @@ class Table:
         self._layout_ids: dict[tuple[str, ...], int] = {}
         self._growing: dict[str, _Growing] = {}
         self._chunks: list[_Chunk] = []
+        self.judge: Judge | None = None
+        """Is shown the whole table when it is finished, and says what of it does not count."""
         self.share_read = 0.0
         """How much of the log has been read (0–1; 0 when nobody knows), so that memory is taken once."""
 
@@ -168,6 +182,20 @@ class Table:
             column = self._growing.pop(key)
             if column.chunks:
                 columns[key] = self._store(column, shared)
+        joined = np.array(self._joined, np.int64)
+        if self.judge is not None and (verdict := self.judge(steps, layout_of_row, list(self.layouts), columns)) is not None:
+            if verdict.no_last is not None:
+                last_keys = [keys[-1] if keys else "" for keys in self.layouts]
+                for place in np.unique(layout_of_row[verdict.no_last]):
+                    rows = verdict.no_last[layout_of_row[verdict.no_last] == place]
+                    columns[last_keys[place]] = _without(columns[last_keys[place]], rows)
+            if verdict.leave_out is not None:
+                kept = ~verdict.leave_out
+                steps, lines, layout_of_row = steps[kept], lines[kept], layout_of_row[kept]
+                numbers, left = np.cumsum(kept, dtype=np.int32) - 1, np.flatnonzero(verdict.leave_out)
+                columns = {name: _renumbered(_without(column, left), numbers) for name, column in columns.items()}
+                joined = numbers[joined[kept[joined]]].astype(np.int64)
+            columns = {name: column for name, column in columns.items() if len(column.rows)}
         return {
             "row_steps": steps,
             "row_lines": lines,
@@ -219,6 +247,17 @@ class Table:
                     chunk.styles = chunk.styles.replace(bytes([Style.FIXED3]), bytes([Style.REPR]))
                 else:
                     chunk.styles = np.where(chunk.styles == Style.FIXED3, np.uint8(Style.REPR), chunk.styles)
+
+
+def _without(column: Column, rows: NDArray[np.int64]) -> Column:
+    """The column without the values of some rows."""
+    kept = np.flatnonzero(~np.isin(column.rows, rows))
+    texts = {new: column.texts[int(old)] for new, old in enumerate(kept) if int(old) in column.texts} if column.texts else {}
+    return Column(column.rows[kept], column.values[kept], column.styles[kept], texts)
+
+
+def _renumbered(column: Column, numbers: NDArray[np.int32]) -> Column:
+    return Column(numbers[column.rows], column.values, column.styles, column.texts)
 
 
 def records(steps: IntArray, joined: IntArray | None = None, parted: IntArray | None = None) -> IntArray:

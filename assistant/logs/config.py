@@ -48,6 +48,10 @@ _ASSIGNMENT = re.compile(
     r"""(?P<value>"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\}|[^\s\\'"]*(?:'[^']*'[^\s\\'"]*)*)"""
 )
 _COMMAND = re.compile(r"main_\w+|python|bash|torchrun|ray job submit|overrides: \[|entrypoint|verl\.")
+_REST_OF_COMMAND = re.compile(
+    r"""(?:^|(?<=\s))(?:["']?\$(?:[@*\d]|\w+|\{[^}]*\})["']?(?=\s|\\|$)"""  # "$@", ${EXTRA_ARGS}
+    r"""|\d?>{1,2}&?\s?\S+|&>{1,2}\s?\S+|\|&?\s*tee\b.*|(?:\|\||&&|;|&)\s*\S*.*|\#.*)"""  # redirections, pipes, comments
+)
 _SHELL_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 MAX_DUMP_LINES = 4000
 
@@ -137,4 +141,5 @@ def _is_command(text: str, found: Iterable[re.Match[str]]) -> bool:
     left = text
     for assignment in found:
         left = left.replace(assignment[0], "", 1)
+    left = _REST_OF_COMMAND.sub("", left)
     return not left.strip(" \t\\+~'\",;") or _COMMAND.search(left) is not None

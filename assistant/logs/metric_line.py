@@ -31,6 +31,7 @@ from assistant.logs.metric_part import (
 from assistant.logs.prefix import strip_colours
 from assistant.run import Style, print_value
 
+_MANY_KEYS = 10
 _ZERO = bytes.maketrans(b"123456789", b"000000000")
 _NUMBERS = b"0123456789.+-e"
 _WRAPPED = re.compile(rb":(?:np|numpy)\.[a-z]+\d*_?\(([^()]*)\)")
@@ -96,7 +97,7 @@ class LineReader:
         except orjson.JSONDecodeError:
             return None
         n = len(found)
-        if plain.count(b":") != n or n < 2:
+        if plain.count(b":") != n or n < 2 or (wrapped and wrapped[-1] == n - 2 and not body.endswith(b")")):
             return None
         keys = tuple(found)
         if keys[0] != "step":
@@ -183,6 +184,11 @@ class LineReader:
             self._cut_layouts.add(layout.keys)
         return Parsed(int(head[1]), layout, values, styles, texts, cut, lost, glued)
 
+    def as_before(self, body: bytes) -> bool:
+        """Whether a line has many keys, all of them as some line before."""
+        parsed = self._quick(body) or self._careful(body, End.WHOLE)
+        return parsed is not None and len(parsed.layout.keys) >= _MANY_KEYS and parsed.layout.n > 0
+
     def settle(self, split: Split, end: End) -> tuple[bool, bytes]:
         """Drops a last value that may be the beginning of a longer one.
 
@@ -223,9 +229,11 @@ class LineReader:
         before = self._printed_before(last.key)
         if end == End.WHOLE:  # 0.4 where the lines before print 0.431
             return not (decimals and len(others) > 3 and b"." in last.text and before and decimals_of(before) == decimals)
+        if number(last, False)[1] == Style.OTHER:  # as no program prints it: 37.
+            return False
         if end == End.GLUED:
             return not early
-        if end == End.CUT or early or decimals or in_full(others):
+        if end == End.CUT or early or decimals or in_full([*others, last]):
             return False
         if self._before is None:  # a line that somebody typed
             return True

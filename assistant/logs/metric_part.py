@@ -31,16 +31,18 @@ UNFINISHED = re.compile(
 """A part that stops before its value does."""
 
 _UNSURE_BEFORE = re.compile(
-    rb"[.%_|]|[-:/,]\d|\s*(?:it|s|ms|us|[kKMGT]?i?B|[kKMGTx]|st|nd|rd|th)(?![A-Za-z])"
+    rb"[.%_|]|[eE][-+]?\d*$|[-:/,]\d|\s*(?:it|s|ms|us|[kKMGT]?i?B|[kKMGTx]|st|nd|rd|th)(?![A-Za-z])"
     rb"|\s*(?:/\s?\d|of\b|out of\b|(?:warning|error|file|step|item|token|second|minute|worker|request|sample|prompt|process|node|GPU)s?\b"
     rb"|(?:passed|failed|total)\b)"
 )
 """Other output that may have begun with digits (``0.50`` and ``45%|``, ``2025-03-01``, ``1 warning``)."""
 
-_A_PATH = re.compile(rb"/[^\s:]*(\.\w{1,4})?:[-\d]")
+_MAYBE_KEY = re.compile(rb"/[^\s:]*(?<!\.py)(?<!\.cpp)(?<!\.cu):[-\d]")
 _LONGEST_KEY = 300
-_MANY_DIGITS = 8
-"""Numbers of more digits were printed in full by a machine."""
+_MANY_DIGITS = 5
+"""Numbers of more digits were printed by a machine, not typed."""
+
+_MOST_DECIMALS = 8
 
 
 class End(IntEnum):
@@ -103,7 +105,7 @@ def glued_part(piece: bytes, known: Container[bytes]) -> Part | None:
                 if first is None and b"/" in key and not NOT_IN_KEYS.search(key):
                     first = part
         colon = piece.find(b":", colon + 1)
-    if first is not None and (path := _A_PATH.match(first.rest)) and not path[1]:
+    if first is not None and _MAYBE_KEY.match(first.rest):
         return None  # a longer key that holds a colon, or a path: nobody knows
     return first
 
@@ -187,7 +189,7 @@ def common_decimals(parts: Sequence[Part]) -> int:
     with_point = [part for part in parts if b"." in part.text]
     counts = {0 if part.wrapped or b"e" in part.text else decimals_of(part.text) for part in with_point}
     alike = counts.pop() if len(with_point) >= 4 and len(counts) == 1 else 0
-    return alike if 2 <= alike <= _MANY_DIGITS else 0
+    return alike if 2 <= alike <= _MOST_DECIMALS else 0
 
 
 def decimals_of(text: bytes) -> int:
@@ -196,7 +198,7 @@ def decimals_of(text: bytes) -> int:
 
 def in_full(parts: Sequence[Part]) -> bool:
     """Whether a machine printed the numbers in full: some have many digits."""
-    return any(len(part.text.lstrip(b"-0.")) > _MANY_DIGITS for part in parts)
+    return any(len(part.text.lstrip(b"-0.").replace(b".", b"")) > _MANY_DIGITS for part in parts)
 
 
 def settled(part: Part, decimals: int) -> bool:

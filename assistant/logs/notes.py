@@ -51,6 +51,9 @@ def notes_of(run: Run, reader: AnyReader, source: Source, head: bytes) -> list[N
     if lines.cut_lines:
         note("cut-line", lines.cut_lines[-1], n=len(lines.cut_lines))
     if isinstance(reader, ConsoleReader):
+        if (mixed := reader.mixed) is not None:
+            names = ", ".join(mixed.others[:3]) + (" …" if len(mixed.others) > 3 else "")
+            note("mixed-runs", mixed.first_line, n=len(mixed.others), read=mixed.read, rows=mixed.n_read, others=names)
         if reader.wrapped_lines:
             note("wrapped-lines", reader.wrapped_lines[0], n=len(reader.wrapped_lines))
         if reader.doubtful_lines:

@@ -11,12 +11,13 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from assistant.logs.algorithm import algorithm
-from assistant.logs.choice import AnyReader, Choice, OtherReader
+from assistant.logs.choice import VERL_LINE, AnyReader, Choice, OtherReader
 from assistant.logs.columns import Table
 from assistant.logs.era import framework_of, sft_era, verl_era
 from assistant.logs.files.finished import told_era
 from assistant.logs.formats import claimed
 from assistant.logs.formats.base import Fit, Tried
+from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.literal import scalar
 from assistant.logs.metric_line import LineReader
 from assistant.logs.metric_part import Part
@@ -87,6 +88,8 @@ def open_file(source: str | Path | bytes | BinaryIO, progress: Callable[[int], N
     else:
         head = source.read(_HEAD)
         source = cast(BinaryIO, _Rejoined(head, source))
+    if b"\x00" not in head and VERL_LINE.search(head):  # the common case: the other formats are not even loaded
+        return source, None
     found = claimed(path, head)
     if found is None:
         return source, None
@@ -202,6 +205,8 @@ def _console_run(reader: ConsoleReader) -> Run:
     run.config, run.config_lines = text.settings()
     run.total_steps = text.total_steps
     run.framework = framework_of(run, text.frameworks, events)
+    if summary:  # wandb prints one for any trainer
+        run.framework = framework_by_names(run.columns, text.frameworks, run.framework)
     if not run.n_rows and not run.events and not run.config:
         run.format = "unknown"
     return run

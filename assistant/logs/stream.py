@@ -70,10 +70,10 @@ class Source:
                 cut = len(data)
                 pieces.pop()
             pieces.append(data[:cut])
-            yield b"".join(pieces) if len(pieces) > 1 else pieces[0], False
+            yield _plain_spaces(b"".join(pieces) if len(pieces) > 1 else pieces[0]), False
             pieces = [data[cut:]] if cut < len(data) else []
             held = len(data) - cut
-        yield b"".join(pieces), True
+        yield _plain_spaces(b"".join(pieces)), True
 
     def _raw(self) -> Iterator[bytes]:
         with self._file as file:
@@ -161,6 +161,11 @@ class Source:
             self.cut_archive = True
             return
         self.cut_archive = started
+
+
+def _plain_spaces(block: bytes) -> bytes:
+    """With ordinary spaces for the non-breaking ones that web pages and chats make of them."""
+    return block.replace(b"\xc2\xa0", b" ") if b"\xc2" in block else block
 
 
 def _open(source: str | Path | bytes | BinaryIO) -> BinaryIO:

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from assistant.logs import wrapped
-from assistant.logs.columns import Table
+from assistant.logs.columns import Table, Verdict
+from assistant.logs.doubts import Mixed, cut_at_one_width, mixed_runs
 from assistant.logs.metric_line import LOOKS_LIKE_METRICS, STEP, LineReader, Parsed
 from assistant.logs.metric_part import NOT_IN_KEYS, End, Part, split_parts
 from assistant.logs.prefix import before_metrics, split_process, strip_colours, strip_end
 from assistant.logs.text import TextReader
 from assistant.logs.wrapped import inside_name, next_step
-from assistant.run import NO_STEP
+from assistant.run import NO_STEP, Column, IntArray
 
 _BLANK = re.compile(rb"\s*")
 _MAX_SAMPLES = 20
-_MAX_WRAPS = 200
 _MAX_DOUBTS = 200
 _MANY_KEYS = 10
-_LONGEST = 20000
 WANDB_LINE = 4096
 """A console that wandb captures cuts lines at this many characters."""
 
@@ -39,6 +41,7 @@ class _Row(NamedTuple):
     parsed: Parsed
     line: int
     process: str
+    width: int = 0
 
 
 class _Start(NamedTuple):
@@ -56,25 +59,27 @@ class ConsoleReader:
 
     def __init__(self) -> None:
         self.table = Table()
+        self.table.judge = self._judge
         self.text = TextReader()
         self.lines = LineReader(self.table)
+        self.joiner = wrapped.Joiner()
         self.line = 1
         self.unread = 0
         self.samples: list[tuple[int, str]] = []
         self.cut_lines: list[int] = []
         self.wrapped_lines: list[int] = []
         self.doubtful_lines: list[int] = []
-        self.processes: array[int] = array("l")
-        """Of each row, the number of the process that printed it (its place in ``process_names``)."""
-        self.process_names: dict[str, int] = {}
+        self.mixed: Mixed | None = None
+        """Lines of other runs that were left out."""
+        self._processes: array[int] = array("q")  # of each row: the number of the process that printed it, its line's width
+        self._widths: array[int] = array("q")
+        self._names: dict[str, int] = {}
         self._doubts: list[tuple[int, str, bytes]] = []
         self._doubt_lines: set[int] = set()
         self._undecided: list[_Row] = []
         self._last: _Row | None = None
         self._start: _Start | None = None
         self._cut_widths = {WANDB_LINE}
-        self._row_widths: set[int] = set()
-        self._widest = 0
         self._first = True
 
     def feed(self, block: bytes, final: bool) -> int:
@@ -91,7 +96,10 @@ class ConsoleReader:
         while (hit := block.find(b"step:", search)) >= 0:
             search = hit + 5
             head = STEP.match(block, hit, min(size, hit + 40))
-            if head is None or block[head.end() : head.end() + 3] != b" - " or (hit != resume and inside_name(block, hit)):
+            if head is None or block[head.end() : head.end() + 3] != b" - ":
+                continue
+            inside = hit != resume and inside_name(block, hit)
+            if inside and block[hit - 1] in wrapped.IN_NAMES:
                 continue
             if hit >= end:
                 start = block.rfind(b"\n", done, hit) + 1 or done
@@ -101,6 +109,10 @@ class ConsoleReader:
             if end >= size - 1 and not final:
                 return self._gap(block, done, begin)
             allowed, process = before_metrics(block[begin:hit] if hit - begin < 4096 else block[hit - 400 : hit])
+            if (inside or not allowed) and block[hit - 1] not in b" \t\"'`" and self.lines.as_before(block[hit:end].rstrip()):
+                allowed, inside = True, False  # other output ends without a line's end
+            if inside:
+                continue
             if not allowed:
                 if len(self._doubts) < _MAX_DOUBTS and LOOKS_LIKE_METRICS.search(block, hit, min(end, hit + 400)):
                     self._doubtful(block, self.line + block.count(b"\n", done, begin), hit, end, process)
@@ -115,6 +127,8 @@ class ConsoleReader:
                 return begin
             done = search = resume = taken
         if done < size:
+            if final and wrapped.ends_in_head(block):
+                self.cut_lines.append(self.line + block.count(b"\n", done, size))
             self._gap(block, done, size)
         if not len(self.table):
             self._flush()
@@ -131,13 +145,14 @@ class ConsoleReader:
             body = strip_end(body)
         if b"\x00" in body:
             body = body.replace(b"\x00", b"")
-        head = STEP.match(body)
-        step = int(head[1]) if head else None
-        first = end
-        body, end, doubt, go_on = self._joined(block, start, hit, end, body, step, process, final)
-        if end < 0:
-            return -1
-        width = first - start
+        first, width = end, end - start
+        doubt, go_on = False, 0
+        if end + 1 < len(block) and wrapped.may_continue(block, end + 1, body):
+            body, end, doubt, go_on = self.joiner.join(block, start, hit, end, body, process, final)
+            if end < 0:
+                return -1
+        if width > self.joiner.widest:
+            self.joiner.widest = width
         kind = End.CUT if doubt or (end == first and width in self._cut_widths) else End.WHOLE
         if go_on:
             kind = End.GLUED
@@ -145,56 +160,13 @@ class ConsoleReader:
             kind = End.GLUED if block[-1] <= 0x20 else End.OPEN
         if end > first:
             self.wrapped_lines.append(line)
-        cut = self._read(block, start, body, line, process, kind)
+        cut = self._read(block, start, body, line, process, kind, 0 if end > first else width if kind == End.WHOLE else -width)
+        if final and block[end - 1 :] == b" " and not cut:  # half of " - "
+            self.cut_lines.append(line)
         if cut and kind == End.WHOLE and end == first:
             self._cut_widths.add(width)
-        self.line += block.count(b"\n", first, go_on or end + 1)
+        self.line += 1 if end == first else block.count(b"\n", first, go_on or end + 1)
         return go_on or end + 1
-
-    def _joined(
-        self, block: bytes, start: int, hit: int, end: int, body: bytes, step: int | None, process: str, final: bool
-    ) -> tuple[bytes, int, bool, int]:
-        """``body`` with the lines that go on with it; where the last of them ends (-1: the next block is needed to know);
-        whether its last number may go on in a line that was not taken; where in the last of them the next metric line begins."""
-        first, wraps = end, 0
-        widest = width = end - start  # bytes at first, columns once it matters
-        doubt = False
-        next_at = 0
-        prefix = b""
-
-        def full() -> bool:
-            return width in self._row_widths or (wraps > 0 and width == widest)
-
-        while wraps < _MAX_WRAPS and end + 1 < len(block) and not next_at:
-            stop = block.find(b"\n", end + 1, end + _LONGEST)
-            stop = len(block) if stop < 0 else stop
-            if not wraps:
-                if not wrapped.may_continue(block, end + 1, stop, body):
-                    break
-                prefix = strip_colours(block[start:hit])
-                if block[first - 1] in b"0123456789\r ":
-                    widest = width = wrapped.width_of(block[start:first])
-            row = wrapped.bare(block[end + 1 : min(stop, end + _LONGEST)], prefix, process)
-            longer = None if row is None else wrapped.joined(body, row, step, full)
-            if longer is None or row is None:
-                doubt = row is not None and width >= max(wrapped.NARROWEST, self._widest) and wrapped.may_go_on(body, row)
-                break
-            if at := next_step(longer, max(len(body) - 4, 5)):
-                next_at = max(0, block.find(longer[at : at + 12], end + 1, stop))
-                longer = longer[:at].rstrip()
-            if not wraps:
-                widest = wrapped.width_of(block[start:first])
-            else:
-                self._row_widths.add(widest)
-            width = wrapped.width_of(row)
-            widest = max(widest, width)
-            body, end, wraps = longer, stop, wraps + 1
-        if wraps and not final and end + 1 >= len(block):
-            return body, -1, False, 0
-        if wraps > 1:
-            self._row_widths.add(widest)
-        self._widest = max(self._widest, widest)
-        return body, end, doubt, next_at
 
     def _gap(self, block: bytes, start: int, stop: int) -> int:
         """Reads what stands between metric lines; returns where to go on. Rests of metric lines in it are looked at closely."""
@@ -227,7 +199,7 @@ class ConsoleReader:
         if self._last is not None and process in ("", self._last.process):
             self._last = self._last._replace(parsed=self.lines.without_last(self._last.parsed))
 
-    def _read(self, block: bytes, start: int, body: bytes, line: int, process: str, end: End) -> bool:
+    def _read(self, block: bytes, start: int, body: bytes, line: int, process: str, end: End, width: int = 0) -> bool:
         """Reads a whole metric line; returns whether it was cut."""
         parsed = self.lines.read(body, end)
         if parsed is None or not any("/" in key for key in parsed.layout.keys):
@@ -235,7 +207,7 @@ class ConsoleReader:
             return False
         if parsed.glued:
             self.text.scan(parsed.glued, 0, len(parsed.glued), line)
-        self._keep(parsed, line, process)
+        self._keep(parsed, line, process, -abs(width) if parsed.cut else width)
         return parsed.cut
 
     def _doubtful(self, block: bytes, line: int, hit: int, end: int, process: str) -> None:
@@ -261,10 +233,10 @@ class ConsoleReader:
                 self.skip(line, body[:200])
         self._flush()
 
-    def _keep(self, parsed: Parsed, line: int, process: str) -> None:
+    def _keep(self, parsed: Parsed, line: int, process: str, width: int) -> None:
         self.text.saw(process, line)
         layout = parsed.layout
-        row = _Row(parsed, line, process)
+        row = _Row(parsed, line, process, width)
         if not self.text.in_sample(process, line):
             if self._undecided and any(held.parsed.layout is layout for held in self._undecided):
                 layout.n_held += 2
@@ -301,17 +273,31 @@ class ConsoleReader:
         """Moves the last line into the table: what followed it has been seen."""
         if self._last is None:
             return
-        (parsed, line, process), self._last = self._last, None
+        (parsed, line, process, width), self._last = self._last, None
         if parsed.cut:
             self.cut_lines.append(line)
         if parsed.lost:
             self.skip(line, f"step:{parsed.step} …".encode())
         if parsed.layout.keys:
             self.table.add(parsed.step, line, parsed.layout, parsed.values, parsed.styles, parsed.texts)
-            self._printed_by(process)
+            self._printed_by(process, width)
 
-    def _printed_by(self, process: str) -> None:
-        self.processes.append(self.process_names.setdefault(process, len(self.process_names)))
+    def _printed_by(self, process: str, width: int) -> None:
+        self._processes.append(self._names.setdefault(process, len(self._names)))
+        self._widths.append(width)
+
+    def _judge(
+        self, steps: IntArray, layout_of_row: IntArray, layouts: Sequence[tuple[str, ...]], columns: Mapping[str, Column]
+    ) -> Verdict | None:
+        """What of the table does not count, now that it is whole (see `Table.finish`)."""
+        if len(self._processes) != len(steps):  # a summary made the row
+            return None
+        no_last = cut_at_one_width(np.array(self._widths, np.int64), layouts, layout_of_row, columns)
+        lines = np.array(self.table.lines, np.int64)
+        if no_last is not None:
+            self.cut_lines = sorted({*self.cut_lines, *lines[no_last].tolist()})
+        self.mixed = mixed_runs(lines, np.array(self._processes, np.int64), list(self._names), layouts, layout_of_row)
+        return Verdict(None if self.mixed is None else self.mixed.leave_out, no_last)
 
     def skip(self, line: int, raw: bytes) -> None:
         """Counts a line that looks like metrics and could not be read."""
@@ -326,10 +312,12 @@ class ConsoleReader:
         start = _BLANK.match(block).end()  # type: ignore[union-attr]
         start = block.rfind(b"\n", 0, start) + 1
         end = block.find(b"\n", start)
-        if wrapped.FRAGMENT.match(block, start) and wrapped.ORPHAN.search(block, end, min(len(block), end + 400)):
-            start, end = end + 1, block.find(b"\n", end + 1)  # of a broken line little is left
         end = len(block) if end < 0 else end
         _, text = split_process(strip_colours(block[start:end]))
+        if not wrapped.OPENING.match(text) and wrapped.FRAGMENT.match(block, start):  # of a broken line little is left
+            start, end = end + 1, block.find(b"\n", end + 1)
+            end = len(block) if end < 0 else end
+            text = block[start:end] if wrapped.ORPHAN.search(block, start, end) else b""
         if not wrapped.OPENING.match(text) or wrapped.holds_head(text) or (end >= len(block) and not final):
             return 0
         line = self.line
@@ -346,7 +334,7 @@ class ConsoleReader:
         """Takes the rest of a metric line, a row without a step; returns where to go on, or ``start`` when it is none."""
         process, text = split_process(strip_colours(block[start:end]))
         text = strip_end(text).strip().removeprefix(b"- ")
-        body, stop, doubt, go_on = self._joined(block, start, start, end, text, None, process, True)
+        body, stop, doubt, go_on = self.joiner.join(block, start, start, end, text, process, True)
         torn, _, rest = body.partition(b" - ")
         if b" - " not in body and b"/" in torn:
             torn, rest = b"", body
@@ -385,4 +373,4 @@ class ConsoleReader:
         if parts:
             layout, values, styles, texts = self.lines.row(parts)
             self.table.add(NO_STEP, start.line, layout, values, styles, texts)
-            self._printed_by(start.process)
+            self._printed_by(start.process, 0)

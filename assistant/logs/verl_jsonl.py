@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -10,12 +11,14 @@ import orjson
 from assistant.logs.columns import Table
 from assistant.run import NO_STEP, Style
 
+_AROUND = b" \t\r>`"
+_NEXT_KEY = re.compile(rb",\s*(?=\")")
 _STYLE_OF = {float: Style.REPR, int: Style.INT, bool: Style.BOOL, type(None): Style.NULL}
 
 
 def looks_like(line: bytes) -> bool:
     """Whether a line is an object with ``step`` and ``data``."""
-    found = _load(line)
+    found = _load(line.strip(_AROUND))
     return isinstance(found, dict) and isinstance(found.get("data"), dict) and "step" in found
 
 
@@ -52,16 +55,14 @@ class JsonReader:
         return len(block)
 
     def _line(self, raw: bytes, last: bool) -> None:
-        found = _load(raw)
-        data = found.get("data") if isinstance(found, dict) else None
-        if not isinstance(data, dict):
-            if last:
-                self.cut_lines.append(self.line)
-            else:
-                self.unread += 1
-                if len(self.samples) < 20:
-                    self.samples.append((self.line, raw[:200].decode("utf-8", "replace")))
-            return
+        found = _load(raw.strip(_AROUND))
+        if not (isinstance(found, dict) and isinstance(found.get("data"), dict)):
+            if b'":' not in raw:
+                return  # a question before the log, a fence around it
+            found = self._rest_of(raw.strip(_AROUND), last)
+            if found is None:
+                return
+        data = found["data"]
         step = found.get("step")
         keys: list[str] = []
         values: list[float] = []
@@ -87,3 +88,25 @@ class JsonReader:
         if keys:
             number = int(step) if isinstance(step, (int, float)) and not isinstance(step, bool) else NO_STEP
             self.table.add(number, self.line, self.table.layout(tuple(keys)), values, bytes(styles), texts)
+
+    def _rest_of(self, raw: bytes, last: bool) -> Any:
+        """What is whole of an object with which a paste begins or ends in the middle."""
+        if last and raw.startswith(b"{"):
+            self.cut_lines.append(self.line)
+            whole = raw[: max((found.start() for found in _NEXT_KEY.finditer(raw)), default=0)]
+            tries = [whole + b"}}", whole + b"}"]
+        elif not len(self.table) and (torn := _NEXT_KEY.search(raw)):
+            tries = [b'{"data":' + raw, b'{"data":{' + raw[torn.end() :]]
+        else:
+            tries = []
+        for text in tries:
+            found = _load(text)
+            if isinstance(found, dict) and isinstance(found.get("data"), dict):
+                if not last:
+                    self.cut_lines.append(self.line)
+                return found
+        if not last:
+            self.unread += 1
+            if len(self.samples) < 20:
+                self.samples.append((self.line, raw[:200].decode("utf-8", "replace")))
+        return None

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from assistant.logs.metric_line import STEP
 from assistant.logs.metric_part import NOT_IN_KEYS, UNFINISHED, glued_part, mostly_three_decimals, number, parse_part
-from assistant.logs.prefix import CODE_AT_END, before_metrics, split_process, strip_colours, strip_end
+from assistant.logs.prefix import CODE_AT_END, RAY, before_metrics, split_process, strip_colours, strip_end
 from assistant.run import Style
 
+_MAX_WRAPS = 200
+_LONGEST = 20000
 NARROWEST = 40
 """No terminal breaks lines earlier."""
 
-ORPHAN = re.compile(
-    rb" - [A-Za-z][\w@.()\-]*/[\w/@.()\-]+(?<!\.py):(?:np\.\w+\()?-?(?:\d+\.?\d*(?:e-?\d+)?|nan|inf)\)?(?= - |\s*(?:\n|$))"
-)
+ORPHAN = re.compile(rb" - [A-Za-z][\w@.()\-]*/[\w/@.()\-]+(?<!\.py):(?:np\.\w+\()?-?(?:\d+\.?\d*(?:e-?\d+)?|nan|inf)\)?(?= - |\s*(?:\n|$))")
 """A metric inside a line: where no metric line was read, something is missing before it."""
 
 OPENING = re.compile(rb"(?:- )?[\w/@.()\-]*:?(?:np\.\w+\()?-?(?:\d+\.?\d*(?:e-?\d+)?|nan|inf)\)?(?= - |\s*$)")
@@ -24,13 +25,14 @@ OPENING = re.compile(rb"(?:- )?[\w/@.()\-]*:?(?:np\.\w+\()?-?(?:\d+\.?\d*(?:e-?\
 FRAGMENT = re.compile(rb"[\w/@.()\-]*[/_.\d][\w/@.()\-:]* ?-?[ \t\r]*\n")
 """A line that may be the last piece of a metric's name or number."""
 
-_IN_NAMES = b"_/.-=@"
+IN_NAMES = b"_/.-=@"
 _NUMBER_ENDS = b"0123456789.)e+-m \r\t"
 _DIGITS = re.compile(rb"[\d.]+(?:e[-+]?\d*)?\)?|e?[-+]?\d+\)?|\)")
 _GOES_ON = re.compile(rb"[\d.eE+\-]*\)?")
 _DIGIT_LINE = re.compile(rb"[\d.]+(?:e[-+]?\d+)?\)?\s*$|e[-+]?\d+\s*$")
 _HEAD_AT_END = re.compile(rb"(?:s|st|ste|step|step:|step:\s?-?\d{1,18}|step:\s?-?\d{1,18} -)$")
-_HEAD_TAIL = re.compile(rb"[tep:\d\- ]{0,24}- \S")
+_BRACKET = re.compile(rb"\(-?[\d.]|\(nan|\(-?inf")
+_TAG_AT_END = re.compile(RAY + rb"\s*$")
 _NAME_END = re.compile(rb"[\w/@.()\-]*[/_.\-@]$")
 
 
@@ -39,7 +41,7 @@ def inside_name(block: bytes, hit: int) -> bool:
     if hit == 0:
         return False
     before = block[hit - 1]
-    if before in _IN_NAMES:
+    if before in IN_NAMES:
         return True
     if before >= 0x80 or not chr(before).isalnum():
         return False
@@ -52,18 +54,27 @@ def next_step(body: bytes, start: int = 5) -> int:
     while at > 0:
         head = STEP.match(body, at)
         if head and body[head.end() : head.end() + 3] == b" - ":
-            if body[at - 1] in b" \r\t" or (body[at - 1] in b"mKAGHJ" and not inside_name(body, at)):
+            if body[at - 1] in b" \r\t" or (body[at - 1] in b"mKAGHJ" and CODE_AT_END.search(body, max(0, at - 16), at)):
                 return at
-            if body[at - 1] not in _IN_NAMES and parse_part(body[body.rfind(b" - ", 0, at) + 3 : at]) is not None:
+            if body[at - 1] not in IN_NAMES and (b":" in body[body.rfind(b" - ", 0, at) + 3 : at] or _same_key(body, head.end())):
                 return at
         at = body.find(b"step:", at + 5)
     return 0
 
 
-def may_continue(block: bytes, start: int, stop: int, body: bytes) -> bool:
-    """A first, quick look at the line ``block[start:stop]``: False when it is the next metric line, or other words."""
+def _same_key(body: bytes, end: int) -> bool:
+    """Whether the first key behind a head that ends at ``end`` is the first key of the line, which thus begins again."""
+    key = body[end + 3 : body.find(b":", end) + 1]
+    first = body.find(b" - ") + 3
+    return len(key) > 3 and body[first : first + len(key)] == key
+
+
+def may_continue(block: bytes, start: int, body: bytes) -> bool:
+    """A first, quick look at the line that begins at ``start``: False when it is the next metric line, or other words."""
+    stop = block.find(b"\n", start)
+    stop = len(block) if stop < 0 else stop
     at = block.find(b"step:", start, min(stop, start + 200))
-    if at >= 0 and body[-1:] not in (b"_", b"/", b"-", b".") and (at == start or block[at - 1] not in _IN_NAMES):
+    if at >= 0 and body[-1:] not in (b"_", b"/", b"-", b".") and (at == start or block[at - 1] not in IN_NAMES):
         head = STEP.match(block, at, min(stop, at + 40))
         if head and block[head.end() : head.end() + 3] == b" - " and (at == start or before_metrics(block[start:at])[0]):
             return False
@@ -85,8 +96,7 @@ def holds_head(text: bytes) -> bool:
 
 def next_is_metrics(block: bytes, start: int) -> bool:
     """Whether a metric line begins at ``start``, perhaps after a prefix."""
-    stop = block.find(b"\n", start)
-    return start < len(block) and not may_continue(block, start, stop if stop >= 0 else len(block), b"")
+    return start < len(block) and not may_continue(block, start, b"")
 
 
 def width_of(line: bytes) -> int:
@@ -104,6 +114,63 @@ def bare(line: bytes, prefix: bytes, process: str) -> bytes | None:
     return rest if not tag or tag == process else None
 
 
+class Joined(NamedTuple):
+    """A metric line put together: where its last piece ends (-1: the next block is needed to know), whether its last
+    number may go on in a line that was not taken, and where in its last piece the next metric line begins (0: nowhere)."""
+
+    body: bytes
+    end: int
+    doubt: bool = False
+    next_at: int = 0
+
+
+class Joiner:
+    """Puts broken lines together, and remembers the widths at which lines are broken."""
+
+    def __init__(self) -> None:
+        self.widest = 0
+        """Of the metric lines so far, in bytes: a shorter line was not broken at the edge of a screen."""
+        self._widths: set[int] = set()
+
+    def join(self, block: bytes, start: int, hit: int, end: int, body: bytes, process: str, final: bool) -> Joined:
+        """The line ``block[start:end]``, whose metrics ``body`` begin at ``hit``, with the lines that go on with it."""
+        wraps = 0
+        widest = width = width_of(block[start:end])
+        doubt = False
+        next_at = 0
+        prefix = strip_colours(block[start:hit])
+        head = STEP.match(body)
+        step = int(head[1]) if head else None
+
+        def full() -> bool:
+            return width in self._widths or (wraps > 0 and width == widest)
+
+        while wraps < _MAX_WRAPS and end + 1 < len(block) and not next_at:
+            stop = block.find(b"\n", end + 1, end + _LONGEST)
+            stop = len(block) if stop < 0 else stop
+            row = bare(block[end + 1 : min(stop, end + _LONGEST)], prefix, process)
+            longer = None if row is None else joined(body, row, step, full)
+            if longer is None or row is None:
+                doubt = row is not None and width >= max(NARROWEST, self.widest) and may_go_on(body, row)
+                break
+            if at := next_step(longer, max(len(body) - 24, 5)):
+                next_at = max(0, block.find(longer[at : at + 12], end + 1, stop))
+                longer = longer[:at].rstrip()
+                if not next_at:  # its head is broken as well: what follows is told as unread
+                    body = longer
+                    break
+            if wraps:
+                self._widths.add(widest)
+            width = width_of(row)
+            widest = max(widest, width)
+            body, end, wraps = longer, stop, wraps + 1
+        if wraps and not final and end + 1 >= len(block):
+            return Joined(body, -1)
+        if wraps > 1:
+            self._widths.add(widest)
+        return Joined(body, end, doubt, next_at)
+
+
 def joined(body: bytes, rest: bytes, step: int | None, full: Callable[[], bool]) -> bytes | None:
     """``body`` with the line ``rest`` (without its prefix) when that goes on with it, else None.
 
@@ -111,22 +178,24 @@ def joined(body: bytes, rest: bytes, step: int | None, full: Callable[[], bool])
     the next metric line as well, that is kept at the end.
     """
     rest = strip_end(rest).strip()
-    if not rest or rest[0] in b"([{\"'<|#`":
+    if not rest or (rest[0] in b"([{\"'<|#`" and not _BRACKET.match(rest)):
         return None
     rest, after = _before_head(body, rest, step)
     if not rest:
         return None
     start = body.rfind(b" - ")
     tail = body[start + 3 :] if start >= 0 else body
-    if body.endswith(b" -") or rest.startswith(b"- ") or rest == b"-":
+    anew = rest.startswith(b"- ") or rest == b"-"
+    if body.endswith(b" -") or anew:
         last = parse_part(tail.removesuffix(b" -"))
         pieces = rest.removeprefix(b"- ").split(b" - ")
-        if last is None or (body.endswith(b" -") == rest.startswith(b"- ")):
+        if last is None or body.endswith(b" -") == anew:
             return None
         good = rest == b"-" or _good(pieces, len(pieces) > 1 or len(rest) >= NARROWEST // 2 or full())
         return body + b" " + rest + after if good else None
-    pieces = rest.split(b" - ")
-    if len(pieces) == 1 and not after:
+    more = rest.endswith(b" -")
+    pieces = rest.removesuffix(b" -").split(b" - ")
+    if len(pieces) == 1 and not after and not more:
         return body + rest if _last_piece(body, tail, rest, full) else None
     whole = parse_part(tail) is not None
     if whole and not _GOES_ON.fullmatch(pieces[0]):
@@ -145,13 +214,15 @@ def _before_head(body: bytes, rest: bytes, step: int | None) -> tuple[bytes, byt
     at = rest.find(b"step:")
     while at >= 0:
         head = STEP.match(rest, at)
-        if head and rest[head.end() : head.end() + 3] == b" - " and not (at and rest[at - 1] in _IN_NAMES):
+        if head and rest[head.end() : head.end() + 3] == b" - " and not (at and rest[at - 1] in IN_NAMES):
             if at == 0:
                 if step is None or int(head[1]) != step or not _NAME_END.match(body[body.rfind(b" - ") + 3 :]):
                     return b"", rest  # the next line; else training/global_ + step:5
+            elif _ends_in_value(body, lead := _TAG_AT_END.sub(b"", rest[:at])):
+                return lead, rest[len(lead) :]
             elif before_metrics(rest[:at])[0]:
                 return b"", rest
-            elif not inside_name(rest, at) or _ends_in_value(body, rest[:at]):
+            elif not inside_name(rest, at):
                 return rest[:at], rest[at:]
         at = rest.find(b"step:", at + 5)
     return rest, b""
@@ -203,6 +274,13 @@ def _last_piece(body: bytes, tail: bytes, rest: bytes, full: Callable[[], bool])
     if len(parts) > 2 and mostly_three_decimals(parts):
         return number(last, True)[1] != Style.FIXED3 and number(longer, True)[1] == Style.FIXED3
     return number(longer, False)[1] != Style.OTHER and full()
+
+
+def ends_in_head(block: bytes) -> bool:
+    """Whether a log ends with a metric line of which there is nothing but ``step:5``."""
+    line = block[max(block.rfind(b"\n") + 1, len(block) - 400) :].rstrip(b" ")
+    found = re.search(rb"step:\s?\d*(?: -)?$", line)
+    return found is not None and not inside_name(line, found.start()) and before_metrics(line[: found.start()])[0]
 
 
 def broken_head(block: bytes, start: int, row: int) -> tuple[int, int, int] | None:

@@ -1,6 +1,7 @@
 """Sentences of the built-in answers. They hold no digits: every number comes in through a placeholder, from a fact."""
 
 from assistant.messages.asked import TEXT as ASKED
+from assistant.messages.of_run import TEXT as OF_RUN
 
 TEXT: dict[str, tuple[str, str]] = {
     # Shapes
@@ -266,4 +267,4 @@ TEXT: dict[str, tuple[str, str]] = {
     "ask_trend": ("How did {key} develop?", "{key} 的走势如何？"),
 }
 
-TEXT |= ASKED
+TEXT |= ASKED | OF_RUN

@@ -1,6 +1,7 @@
 """Sentences about a diagnosis as a whole (a finding's own sentences are in its card)."""
 
 TEXT: dict[str, tuple[str, str]] = {
+    "check_gone": ("The next log no longer shows this finding.", "之后的日志里不再出现这一项。"),
     "line": ("line {line}", "第 {line} 行"),
     "space": (" ", ""),
     "comma": (", ", "、"),
@@ -15,7 +16,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "needs_timestamps": ("the time of the last line and how long a step takes", "最后一行的时间，以及每步耗时"),
     "needs_config": ("the configuration that the trainer prints at its start", "trainer 启动时打印的配置"),
     "needs_metric": ("{metric} in the log", "日志中要有：{metric}"),
-    "needs_device_memory": ("the size of the GPU's memory (nvidia-smi), to compare the peak with", "GPU 显存容量（nvidia-smi），用来与峰值比较"),
+    "needs_device_memory": (
+        "the size of the GPU's memory (nvidia-smi), to compare the peak with",
+        "GPU 显存容量（nvidia-smi），用来与峰值比较",
+    ),
     "needs_progress_bar": (
         "the progress bar's seconds per iteration beside timing_s/step: data loading lies outside the step's timer",
         "进度条的每步秒数与 timing_s/step 对照：数据加载不在步计时之内",

@@ -59,13 +59,19 @@ TEXT: dict[str, tuple[str, str]] = {
         "{n} steps are printed again from line {line} on; the later print counts.",
         "从第 {line} 行起有 {n} 个 step 被重复打印；以后打印的为准。",
     ),
+    "note.mixed-runs": (
+        "The metric lines of several runs are mixed in this log: the {rows} of {read} were read; those of {others} (since line {line}) were left out. "
+        "To see another run, keep only the lines of its process.",
+        "日志里混有多个 run 的指标行：读取了 {read} 的 {rows} 行，{others} 的（从第 {line} 行起）没有采用。"
+        "要看另一个 run，请只保留对应进程的行。",
+    ),
     "note.version-change": (
         "From line {line} on numbers are printed another way: the run was probably continued with another verl version.",
         "从第 {line} 行起数字的打印格式变了：训练很可能是换了 verl 版本后继续的。",
     ),
     "note.cut-line": (
-        "{n} metric line(s) are cut off, the last at line {line}; an unfinished last value was left out.",
-        "有 {n} 行指标被截断（最后一处在第 {line} 行）；末尾不完整的数值没有采用。",
+        "{n} metric line(s) are cut off or may be, the last at line {line}; numbers that may be unfinished and what followed them are missing.",
+        "有 {n} 行指标被截断或可能被截断（最后一处在第 {line} 行）；可能不完整的数值没有采用，之后的内容缺失。",
     ),
     "note.wrapped-lines": (
         "{n} metric line(s) were broken over several lines and were joined again, the first at line {line}.",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -7,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assistant.answers.numerals import approximate, numerals
-import itertools
 
 WRITTEN = [
     ("fell to 0.031", [(0.031, "")]),

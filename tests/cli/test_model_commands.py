@@ -117,3 +117,19 @@ def test_bad_settings_end_in_one_line(log: str, monkeypatch: pytest.MonkeyPatch)
     result = CliRunner().invoke(app, ["ask", log, "why?"])
     assert result.exit_code == 2
     assert "timeout" in result.stderr
+
+
+def test_without_a_model_nothing_heavy_is_loaded(log: str) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from assistant.cli import main\n"
+        "try: main(['ask', sys.argv[1], 'is entropy ok?', '--json'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'langchain', 'langchain_core', 'langchain_openai', 'openai', 'tiktoken', 'httpx', 'gradio', 'chromadb', 'pydantic'}\n"
+        "print('LOADED', sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, log], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["mode"] == "builtin"
+    assert "LOADED []" in done.stderr

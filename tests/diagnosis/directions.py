@@ -15,7 +15,8 @@ from assistant.run import Run
 def backwards(finding: Finding, run: Run) -> list[str]:
     """Fixes of ``finding`` that set a number without saying in which direction, or against it."""
     rows = {row["why"]["en"]: row for row in card(f"findings/{finding.id}").front.get("fixes") or ()}
-    return [f"{finding.id}: {fix['key']} {fix['from']} → {fix['to']}" for fix in fixes(finding, run) if not _kept(rows[fix["why"]], fix)]
+    known = [(rows[fix["why"]], fix) for fix in fixes(finding, run) if fix["why"] in rows]  # the words of another framework differ
+    return [f"{finding.id}: {fix['key']} {fix['from']} → {fix['to']}" for row, fix in known if not _kept(row, fix)]
 
 
 def _kept(row: Mapping[str, Any], fix: Mapping[str, Any]) -> bool:

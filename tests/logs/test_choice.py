@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,3 +98,19 @@ def test_another_package_can_add_a_format() -> None:
     assert (run.format, run.framework) == ("tally", "tally")
     assert list(run.records())[1] == {"step": 4, "line": 2, "values": {"loss": 0.25, "kl": 1}}
     assert "tally" in formats.names()
+
+
+def test_a_log_of_verl_loads_no_other_format() -> None:
+    code = (
+        "import sys; from assistant.logs import read_text\n"
+        f"run = read_text({VERL!r})\n"
+        "print(run.n_records, *(name for name in sys.modules if name.startswith('assistant.logs.formats.') and not name.endswith(('.base', '.frameworks'))))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
+    assert found.stdout.split() == ["8"]
+
+
+def test_the_summary_that_wandb_prints_is_of_the_trainer_whose_names_it_holds() -> None:
+    lines = ("train/loss 0.5", "train/grad_norm 1.5", "train/reward_std 0.1", "train/learning_rate 0.0")
+    run = read_text("wandb: Run summary:\n" + "".join(f"wandb:   {line}\n" for line in lines))
+    assert (run.format, run.framework, run.n_records) == ("wandb-summary", "trl", 1)

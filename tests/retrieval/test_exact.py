@@ -14,7 +14,7 @@ from assistant.retrieval.exact import changed_by, named, quoted
         ("what is entropy-collapse", "findings/entropy-collapse"),
         ("val-core/openai/gsm8k/acc/mean@1 stays flat", "metrics/validation"),
         ("completions/clipped_ratio is 1.0", "metrics/response_length.clip_ratio"),
-        ("train/train_rollout_logprob_abs_diff grows", "metrics/training.rollout_probs_diff"),
+        ("train/train_rollout_logprob_abs_diff grows", "metrics/sampling.logp_difference"),
         ("rewards/margins stays at zero", "metrics/rewards.preference"),
     ],
 )

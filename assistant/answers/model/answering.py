@@ -13,7 +13,7 @@ from assistant.answers.context import Context
 from assistant.answers.evidence import Evidence
 from assistant.answers.language import detect
 from assistant.answers.model.cache import ReplyCache, cache_key
-from assistant.answers.model.client import Client, Message
+from assistant.answers.model.client import Client, Message, list_models
 from assistant.answers.model.faults import ModelFault
 from assistant.answers.model.limits import REPAIRS, TOO_WRONG
 from assistant.answers.model.prompting import Prompt, build, language_name
@@ -49,6 +49,7 @@ class Written:
     prompt: Prompt | None = None
     usage: dict[str, Any] = field(default_factory=dict)
     cut: bool = False
+    model: str = ""
 
 
 def prepare(
@@ -74,12 +75,26 @@ def ask_model(
     """Ask, check, repair once. Never raises for what a model or server does; ``Written.fault`` says what it did."""
     view = RunView(diagnosis.run)
     asked = _understood(question, diagnosis, view, language, history)
+    try:
+        endpoint = with_model(endpoint)
+    except ModelFault as fault:
+        return Written(fault=fault)
     client = Client(endpoint)
     job = _Job(question, asked, diagnosis, view, endpoint, client, tuple(history), on_progress, cancelled, source)
     try:
         return job.run()
     except ModelFault as fault:
         return Written(fault=fault, usage=client.usage.to_json(endpoint) if client.usage.calls else {})
+
+
+def with_model(endpoint: Endpoint) -> Endpoint:
+    """``endpoint``, with the first model that the server lists when none is named (a server that runs a single one)."""
+    if endpoint.model or endpoint.provider:
+        return endpoint
+    rows = list_models(endpoint)
+    if not rows:
+        raise ModelFault("model-missing")
+    return replace(endpoint, model=str(rows[0].get("id")))
 
 
 @dataclass(slots=True)
@@ -129,7 +144,7 @@ class _Job:
         if unusable(best):
             raise ModelFault("unusable", f"{best.n_wrong} parts of {best.n_sentences} sentences are not supported")
         _REPLIES.put(key, draft)
-        return Written(best, prompt_.packed.evidence, None, prompt_, self.client.usage.to_json(self.endpoint), cut)
+        return Written(best, prompt_.packed.evidence, None, prompt_, self.client.usage.to_json(self.endpoint), cut, self.endpoint.name)
 
     def _first(self, key: str) -> tuple[Prompt, str, bool]:
         """The prompt, and the draft: kept from before, or new."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.diagnosis.batch import clean, step_fact, step_of
+from assistant.diagnosis.batch import clean, fell_from_best, seen_from_start, step_fact, step_of
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, derived, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
@@ -23,6 +23,8 @@ def episode_stats_missing(view: RunView, t: Thresholds) -> Finding | NotChecked 
     """Losses are printed, the reward of finished episodes is not, or is NaN."""
     if family(view.run.framework) not in AGENTS:
         return None
+    if not (view.has("env_steps_total") or view.has("env_steps_per_second") or view.has("score_mean")):
+        return NotChecked("env_steps_total")  # part of a table
     reward, length = view["score_mean"], view["episode_length_mean"]
     trained: Series | None = next((s for name in _LOSSES if (s := view[name]) is not None and s.finite.any()), None)
     if trained is None:
@@ -134,3 +136,50 @@ def entropy_coefficient_growth(view: RunView, t: Thresholds) -> Finding | NotChe
     }
     points = [series.point(low), series.point(-1)]
     return Finding("entropy-coefficient-growth", severity, 0.8, step_of(series, since), step_of(series, -1), points, facts, "numbers")
+
+
+def action_entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
+    """An agent with discrete actions that has stopped trying others, while its reward has fallen or never rose.
+
+    The entropy of continuous actions has no floor: where a standard deviation is printed nothing is concluded.
+    """
+    minus, plus = clean(view["action_entropy_loss"]), clean(view["action_entropy"])
+    series = minus if minus is not None else plus
+    if series is None:
+        return NotChecked("policy_entropy")
+    if view.has("action_std") or not seen_from_start(view):
+        return None
+    entropy = -series.values if minus is not None else series.values
+    if len(entropy) < t.min_steps or (entropy < -t.floor).any():
+        return None
+    start, now = baseline(entropy), tail(entropy)
+    low = entropy < min(t.level, t.share * start)
+    if start < t.actions or not low[-10:].all():
+        return None
+    score = clean(view["score_mean"])
+    if score is None or len(score) < t.min_steps:
+        return NotChecked("score_mean")
+    fall = fell_from_best(score.values, t.score_fall)
+    rose = trend(score.values).rising and tail(score.values) > baseline(score.values)
+    if fall is None and rose:
+        return None
+    since = int(np.flatnonzero(~low)[-1]) + 1 if (~low).any() else 0
+    facts: dict[str, Quantity] = {
+        "metric": quoted(series.name, series.point(-1).line),
+        "start": derived(start, f"size of {series.name}, median of the first 10 values", metric=series.name),
+        "now": derived(now, f"size of {series.name}, median of the last 10 values", metric=series.name),
+        "last": printed(series.point(-1)),
+        "step_now": step_fact(series, -1),
+        "since": step_fact(series, since),
+        "score_start": derived(baseline(score.values), f"median of {score.name}, first 10 values", metric=score.name),
+        "score_now": derived(tail(score.values), f"median of {score.name}, last 10 values", metric=score.name),
+    }
+    return Finding(
+        "entropy-collapse",
+        confidence=0.8,
+        first_step=step_of(series, since),
+        last_step=step_of(series, -1),
+        evidence=[series.point(0), series.point(-1), score.point(-1)],
+        facts=facts,
+        variant="actions",
+    )

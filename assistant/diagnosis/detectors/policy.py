@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis.batch import (
+    Mask,
     clean,
     fallen,
     fell_from_best,
@@ -18,11 +19,14 @@ from assistant.diagnosis.batch import (
     sums_tokens,
 )
 from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.detectors.classic import action_entropy_collapse
 from assistant.diagnosis.facts import count, derived, number, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
 from assistant.diagnosis.stats import Interval, baseline, latched, median, rolling_median, tail
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray, Point, Series
+
+MIN_POINTS = 10
 
 
 def _entropy(view: RunView, ceiling: float) -> Series | NotChecked:
@@ -112,13 +116,17 @@ def _far_away(view: RunView, entropy: Series, length: Series | None, t: Threshol
     return [kl.point(-1), score.point(-1)], "far", facts
 
 
-@detector("entropy-collapse", needs=("policy_entropy",), min_points=10, also=("entropy-fall-harmless",))
+@detector("entropy-collapse", min_points=10, also=("entropy-fall-harmless",))
 def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Low entropy with harm is a collapse; low entropy beside a rising score is what training does, and is said as such."""
+    if view["policy_entropy"] is None:
+        return action_entropy_collapse(view, t)
     series = _entropy(view, t.ceiling)
     if isinstance(series, NotChecked):
         return series
     values = series.values
+    if len(values) < MIN_POINTS:
+        return NotChecked(f"steps>={MIN_POINTS}")
     start = baseline(values)
     whole = seen_from_start(view) and len(values) >= t.min_steps
     limit = min(t.level, t.share * start) if whole else t.floor
@@ -231,14 +239,12 @@ def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     start = baseline(values)
     if start > t.random:
         return None
-    held = last_stretch((values > t.ratio * start) & (values > t.least), 7, 10)
+    raised = (values > t.ratio * start) & (values > t.least)
+    held = last_stretch(raised, 7, 10)
     absolute = last_stretch((values > t.level) & (values > 1.5 * start), 5, 5)
-    spells = [spell for spell in (held, absolute) if spell is not None]
-    if not spells:
+    chosen = _joined(held, absolute, raised)
+    if chosen is None:
         return None
-    last = max(spells, key=lambda spell: spell.end)
-    joined = [spell for spell in spells if spell.end >= last.start]  # one rise crosses both limits, the nearer one first
-    chosen = Interval(min(spell.start for spell in joined), last.end, last.open)
     harm = _noise_harm(view, int(series.steps[chosen.start]), t)
     # An entropy that came down again did no lasting harm unless the score fell with it.
     if harm is None and (absolute is None or not absolute.open):
@@ -274,6 +280,18 @@ def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         causes=_explosion_causes(view),
         fixes=filled("entropy-explosion", learning_rate=lower_rate(view)),
     )
+
+
+def _joined(held: Interval | None, absolute: Interval | None, raised: Mask) -> Interval | None:
+    """The rise that is there last. One that crosses the absolute limit began where it left its usual level, without a break since."""
+    if absolute is None or (held is not None and held.start > absolute.end):
+        return held
+    below = ~raised[: absolute.start + 1]
+    breaks = np.flatnonzero(below & (np.convolve(below, np.ones(3))[: len(below)] >= 2))  # a single step below is noise
+    began = int(breaks[-1]) + 1 if len(breaks) else 0
+    start = min(began + int(np.argmax(raised[began : absolute.start + 1])), absolute.start)
+    later = held is not None and held.end > absolute.end
+    return Interval(start, held.end, held.open) if later and held is not None else Interval(start, absolute.end, absolute.open)
 
 
 def _explosion_causes(view: RunView) -> list[str]:

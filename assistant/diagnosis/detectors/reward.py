@@ -80,6 +80,8 @@ def reward_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None
     best, now = float(level[peak]), tail(values, width)
     floor = _floor(view, values)
     noise = step_noise(values) * 1.25 / np.sqrt(width)
+    if family(view.run.framework) in AVERAGED:
+        noise = max(noise, _wander(level))
     fall = best - now
     luck = np.sqrt(2 * np.log(max(len(values) / width, 1.0)))  # the best of many windows is high by chance
     if best <= floor or fall < t.lost_share * (best - floor) or fall < (t.noise + luck) * noise:
@@ -148,7 +150,8 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
         return None
     if trend(flat.scaled).z > t.rising or now < level[start] - t.fallen * band:
         return None
-    if any((rise := trend(curve)).z > t.rising and rise.slope > 0 for curve in _since(view, int(flat.steps[0]))):
+    moves = [move.z if move.slope > 0 else 0.0 for move in map(trend, _since(view, int(flat.steps[0]))) if move.n >= 4]
+    if moves and median(np.array(moves)) > t.rising:
         return None
     facts = {
         "level": derived(now, f"median of the last {2 * width} values of {score.name}", metric=score.name),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -30,6 +29,8 @@ def _offered() -> tuple[Format | FileFormat, ...]:
     found: list[Format | FileFormat] = []
     for module in sorted(info.name for info in iter_modules(__path__) if info.name not in _NO_FORMATS):
         found += getattr(import_module(f"{__name__}.{module}"), "FORMATS", ())
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group="runwhy.formats"):
         loaded = entry.load()
         found += loaded if isinstance(loaded, (list, tuple)) else [loaded]

@@ -20,13 +20,15 @@ class ArealReader(BlockRows):
     """A row that was wrapped goes on in the next lines; a new top border begins another table of the same step."""
 
     fixed = True
+    lasting_step = True
 
     def __init__(self, marks: Sequence[bytes]) -> None:
         super().__init__(marks)
         self._held: list[tuple[int, str]] = []  # line, text
 
     def piece(self, raw: bytes, last: bool) -> None:
-        text = raw.decode("utf-8", "replace").strip()
+        whole = raw.decode("utf-8", "replace")
+        text = whole.strip()
         if step := _STEP.search(text):
             self.close()
             self.step, self.total_steps = int(step[1]), int(step[2])
@@ -40,12 +42,15 @@ class ArealReader(BlockRows):
             self.busy = True
             return
         now, self.line = self.line, self._held[0][0]
+        at = whole.index(text) if len(self._held) == 1 else -1
         text = "".join(piece for _, piece in self._held)
         self._held, self.busy = [], False
-        cells = [cell.strip() for cell in text.strip(_BAR).split(_BAR)]
-        for key, value in zip(cells[::2], cells[1::2], strict=False):
+        cells = text.split(_BAR)[1:-1] if text.endswith(_BAR) else text.split(_BAR)[1:]
+        for number in range(0, len(cells) - 1, 2):
+            key, value = cells[number].strip(), cells[number + 1].strip()
             if key and _NUMBER.fullmatch(value):
-                self.cell(key, value)
+                before = sum(map(len, cells[: number + 1])) + number + 2 + cells[number + 1].index(value)
+                self.cell(key, value, at + before if at >= 0 else -1)
         self.line = now
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from assistant.logs.columns import Layout
 from assistant.logs.formats.base import GENERIC, BlockReader, Fit, Head, Sample
 from assistant.logs.formats.dicts import is_settings
 from assistant.logs.formats.frameworks import framework_by_names
@@ -96,6 +97,7 @@ class GenericReader(LinesReader):
         self._waiting: list[tuple[Row, int]] = []
         self._count: dict[int, int] = {}
         self._open_keys: set[str] = set()
+        self._open_layout: Layout | None = None
         self._last_line = -2
         self._settled = False
 
@@ -123,12 +125,17 @@ class GenericReader(LinesReader):
         self._settled = True
 
     def _record(self, row: Row, line: int) -> None:
-        keys = set(row.layout.keys)
-        joined = row.step is None and line == self._last_line + 1 and not keys & self._open_keys and len(self.table) > 0
-        self.append(row, row.step if not joined else self.step, joined, line)
-        self._open_keys = self._open_keys | keys if joined else keys
-        if not joined:
+        keys = row.layout.keys
+        follows = row.step is None and line == self._last_line + 1 and len(self.table) > 0
+        if follows and self._open_keys.isdisjoint(keys):
+            self.append(row, self.step, True, line)
+            self._open_keys.update(keys)
+        else:
+            self.append(row, row.step, False, line)
+            if row.layout is not self._open_layout:
+                self._open_keys = set(keys)
             self.step = row.step
+        self._open_layout = row.layout
         self._last_line = line
 
     def finish(self) -> None:

@@ -17,12 +17,14 @@ _BULLET = re.compile(rf"^[^\w]*(?:•|â€¢|[-*?])\s+(?P<key>[A-Za-z][^:]{{0,1
 
 class BulletReader(BlockRows):
     fixed = True
+    lasting_step = True
 
     def piece(self, raw: bytes, last: bool) -> None:
         text = raw.decode("utf-8", "replace")
         if banner := _BANNER.search(text):
             self.close()
             self.step, self.total_steps = int(banner[1]), int(banner[2])
+            self.step_at(banner.start(1), banner.end(1))
             self._opened = True
         elif _HEADER.search(text):
             if self.step is None and "Training" in text:
@@ -32,7 +34,7 @@ class BulletReader(BlockRows):
             key = found["key"]
             if self.holds(key):
                 self.close()
-            self.cell(key, found["value"])
+            self.cell(key, found["value"], found.start("value"))
 
     _opened = False
 

@@ -36,6 +36,7 @@ class TableReader(BlockRows):
             return
         key = row["key"].decode("utf-8", "replace").strip()
         value = row["value"].decode("utf-8", "replace")
+        place = len(raw[: row.start("value")].decode("utf-8", "replace"))
         if not key or set(key) <= {"-", ":"}:
             return
         if not value:
@@ -54,8 +55,9 @@ class TableReader(BlockRows):
             self._group = group
         if full in _STEPS and value.isdigit():
             self.block_step = int(value)
+            self.step_at(place, place + len(value))
         self._known = self._known or _KNOWN.match(full) is not None
-        self.cell(full, value)
+        self.cell(full, value, place)
 
     def close(self) -> None:
         if self.n_cells and not self._known:

@@ -173,7 +173,7 @@ class DictReader(BlockReader):
                 row = self.rows.read(text)
                 if row is None:
                     return False
-                if text.count(b"': ") + text.count(b'": ') == len(row.layout.keys):
+                if b"': '" not in text and text.count(b"': ") + text.count(b'": ') == len(row.layout.keys):
                     self._quick.learn(row)
             if self._of_another_process(row, process, step):
                 return True
@@ -230,9 +230,13 @@ class DictReader(BlockReader):
                 continue
             texts = {i - at: row.texts[i] for i in range(at, at + n) if i in row.texts} if row.texts else {}
             part = Row(None, layout_of(keys[at : at + n]), row.values[at : at + n], row.styles[at : at + n], texts)
-            self._put(part, number, self.line + offset, joined)
+            if joined and number is not None:
+                self.table.add(number, self.line + offset, part.layout, part.values, part.styles, texts, True)
+            else:
+                self._put(part, number, self.line + offset, joined)
             at += n
             joined = True
+        self._last_keys.update(keys)
         return joined
 
     def _of_another_process(self, row: Row, process: str, step: int | None) -> bool:

@@ -65,10 +65,18 @@ class LinesReader(BlockReader):
                 self.line += block.count(b"\n", pos, start)
                 end = block.find(b"\n", hit.start())
             end = size if end < 0 else end
+            if stop := self.known(block, start, end):
+                self.line += block.count(b"\n", start, stop)
+                pos = stop
+                continue
             self.take(block[start:end], end == size and final)
             self.line += end < size
             pos = end + 1
         return size
+
+    def known(self, block: bytes, start: int, end: int) -> int:
+        """Where to go on, when what begins with the line at ``start`` was read as a whole; 0 when it was not."""
+        return 0
 
     def take(self, raw: bytes, last: bool) -> None:
         """One line; what a carriage return overwrites counts as lines of their own. ``last``: the log ends with it."""
@@ -88,7 +96,8 @@ class LinesReader(BlockReader):
                 self.piece(piece, last)
 
     def piece(self, raw: bytes, last: bool) -> None:
-        row = self.rows.read(strip_end(raw) if raw[-1:] in b" \t]m" else raw)
+        raw = raw.rstrip()
+        row = self.rows.read(strip_end(raw) if raw[-1:] in (b"]", b"m") else raw)
         if row is not None:
             self.put(row)
         elif _LOOKS_LIKE_METRICS.search(raw):

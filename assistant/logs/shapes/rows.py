@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from assistant.logs.columns import Layout, Table
@@ -57,12 +58,13 @@ class Row(NamedTuple):
     cut: bool = False
 
 
-class _Pattern(NamedTuple):
+@dataclass(slots=True)
+class _Pattern:
     regex: re.Pattern[str]
-    step: int  # group of the step, 0 for none
+    step: int  # group of the step, -1 for none
     layout: Layout
     order: Sequence[int]  # groups of the values
-    printers: Sequence[Callable[[float], str]]
+    printers: list[Callable[[float], str]]
     styles: bytes
     total: int | None
     rounded: Sequence[tuple[int, int]]  # position, decimals
@@ -96,6 +98,13 @@ class RowReader:
         row = self.row(text, reading)
         if len(raw) <= _MAX_LINE and not reading.cut:
             self._learn(skeleton, text, reading, row)
+        return row
+
+    def learn(self, raw: bytes, reading: Reading) -> Row:
+        """Reads a text whose numbers were found elsewhere, so that the next one like it is read by its pattern."""
+        text = raw.decode("utf-8", "replace")
+        row = self.row(text, reading)
+        self._learn(raw.translate(None, DIGITS), text, reading, row)
         return row
 
     def row(self, text: str, reading: Reading) -> Row:
@@ -132,6 +141,9 @@ class RowReader:
                 marked[i] = one.style
                 if one.text:
                     texts[i] = one.text
+                elif FIXED_DECIMALS <= one.style < SCIENTIFIC and styles[i] == Style.REPR:  # 0.4310 tells that the printer rounds
+                    pattern.printers[i] = _printer(one.style)
+                    pattern.styles = pattern.styles[:i] + bytes([one.style]) + pattern.styles[i + 1 :]
             styles = bytes(marked)
         return Row(step, pattern.layout, values, styles, texts, pattern.total)
 
@@ -180,7 +192,7 @@ _WORDS = frozenset({"None", "null", "True", "False", "true", "false"})
 
 def _literal(text: str) -> str:
     """A pattern for the words between numbers; the width of their gaps may change."""
-    return re.sub(r"(?:\\ |\s)+", " +", re.escape(text))
+    return r"\n".join(re.sub(r"(?:\\?[ \t])+", " +", re.escape(line)) for line in text.split("\n"))
 
 
 def _loose(text: str) -> str:

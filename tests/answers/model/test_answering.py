@@ -210,6 +210,13 @@ def test_the_cache_forgets_the_oldest() -> None:
     assert kept.get("") is None
 
 
+def test_a_server_with_one_model_needs_no_name() -> None:
+    with serving(Act(GOOD), models=["only-one"]) as server:
+        given = asked(server, model="")
+        assert server.requests[0]["model"] == "only-one"
+    assert given.mode == "model"
+
+
 # Tools
 
 

@@ -60,8 +60,8 @@ SEEDS = st.integers(0, 2**32)
 
 
 def made_up(run: Run, lines: list[str]) -> list[object]:
-    """Values and steps that do not stand in the line they are said to be of (a wrapped number ends in a later one; a JSON document tells
-    the line where a record begins)."""
+    """Values and steps that do not stand in the line they are said to be of (a wrapped number ends in a later one; a JSON document and a
+    long table tell the line where a record begins)."""
     wrong: list[object] = []
     for name in run.columns:
         series = run.series(name)
@@ -69,7 +69,7 @@ def made_up(run: Run, lines: list[str]) -> list[object]:
         for i in range(len(series)):
             line = int(series.lines[i])
             text = series.text(i)
-            near = "".join(lines) if run.format == "json" else lines[line - 1] + "".join(lines[line : line + 4])
+            near = "".join(lines) if run.format in ("json", "csv") else lines[line - 1] + "".join(lines[line : line + 4])
             if text not in near and text.replace("nan", "NaN") not in near and not (text == "null" and "None" in near):
                 wrong.append((name, text, line))
     if not any(note.kind == "numbered-records" for note in run.notes):

@@ -1,0 +1,159 @@
+"""When a numeral equals what is known: a value, a change between two values, the highest or the last one of a metric."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assistant.answers.evidence import Fact
+from assistant.answers.grounds import Grounds, Proof, agrees, real
+from assistant.answers.numerals import Numeral
+from assistant.answers.phrases import CHANGED, DIFFERENCE, ROLE
+from assistant.answers.scope import Mention, Sentence
+
+
+@dataclass
+class Comparing:
+    """``right`` is what would be true at a wrong numeral, by its start."""
+
+    grounds: Grounds
+    right: dict[int, str] = field(default_factory=dict)
+
+    def in_role(self, numeral: Numeral, proof: Proof, subject: Mention, row: Sentence, loose: bool) -> bool:
+        """Whether a value that is called the highest, lowest, first or last one is that; ``right`` is set when it is not."""
+        if proof.status != "run" or numeral.unit in ("%", "x"):
+            return True
+        before = [n.end for n in row.numbers if n.end <= numeral.start and not row.is_step(n)]
+        start = max([row.clause(numeral.start)[0], *before])
+        roles = list(ROLE.finditer(row.whole[start : numeral.start]))
+        if not roles or len(row.whole[start + roles[-1].end() : numeral.start]) > 48:
+            return True
+        role = roles[-1].lastgroup or ""
+        seen = False
+        for key in subject.keys:
+            series = self.grounds.series(key)
+            if series is None or not series.finite.any():
+                continue
+            seen = True
+            values = series.values[series.finite]
+            wanted = {"high": values.max(), "low": values.min(), "first": values[0], "last": values[-1]}[role]
+            if self.near(numeral, float(wanted), key, loose):
+                return True
+            if role in ("first", "last") and any(
+                f.kind == "derived" and self.equals(numeral, f, loose) for f in self.grounds.by_metric.get(key, ())
+            ):
+                return True
+            index = {"high": int(values.argmax()), "low": int(values.argmin()), "first": 0, "last": len(values) - 1}[role]
+            self.right[numeral.start] = series.take(series.finite).text(index)
+        return not seen
+
+    def change(self, numeral: Numeral, subject: Mention, row: Sentence, loose: bool) -> Proof | None:
+        """A difference, ratio or percentage of change, recomputed."""
+        siblings = [
+            n
+            for n in row.numbers
+            if n is not numeral
+            and n.unit not in ("%", "x")
+            and not row.is_step(n)
+            and not row.is_line(n)
+            and math.isfinite(n.value)
+            and self.level(n, subject, row)
+        ]
+        rows = [(a.value, b.value) for i, a in enumerate(siblings) for b in siblings[i + 1 :]]
+        if siblings:
+            exact = [self.exact(n, subject) for n in siblings]
+            rows += [(x, y) for i, a in enumerate(exact) for b in exact[i + 1 :] for x in a for y in b]
+        if not rows and CHANGED.search(row.plain(*row.clause(numeral.start))):
+            rows = [pair for key in subject.keys for pair in self.grounds.ends(key)]
+        for a, b in rows:
+            if any(agrees(numeral, sign * value, loose=loose) for value in _changes(a, b, numeral.unit) for sign in (1, -1)):
+                return Proof("derived")
+        return None
+
+    def exact(self, numeral: Numeral, subject: Mention) -> list[float]:
+        """The unrounded values that a level in the sentence may stand for."""
+        return [
+            value for fact in self.grounds.facts_of(subject.keys) if self.equals(numeral, fact, False) and (value := real(fact)) is not None
+        ][:6]
+
+    def level(self, numeral: Numeral, subject: Mention, row: Sentence) -> bool:
+        other = row.subject(numeral)
+        if DIFFERENCE.search(row.whole[max(row.start, numeral.start - 30) : numeral.start]):
+            return False
+        return other is None or other is subject or bool(set(other.keys) & set(subject.keys))
+
+    def of_siblings(self, numeral: Numeral, row: Sentence, loose: bool) -> bool:
+        """ "246 GB of 252 GB were in use (98%)": a share of two numbers of the sentence that belong to no metric."""
+        others = [
+            n
+            for n in row.numbers
+            if n is not numeral and n.unit not in ("%", "x") and math.isfinite(n.value) and not row.is_step(n) and not row.is_line(n)
+        ]
+        pairs = [(a.value, b.value) for i, a in enumerate(others) for b in others[i + 1 :] if a.unit == b.unit]
+        return any(
+            agrees(numeral, value, loose=loose) for a, b in pairs for x, y in ((a, b), (b, a)) for value in _changes(x, y, numeral.unit)[:2]
+        )
+
+    def equals(self, numeral: Numeral, fact: Fact, loose: bool) -> bool:
+        if numeral.text.replace(",", "").strip() == fact.text:
+            return True
+        value = real(fact)
+        if value is None:
+            return False
+        if numeral.unit == "%":
+            return agrees(numeral, value, scale=100.0, loose=loose) or ("%" in fact.text and agrees(numeral, value, loose=loose))
+        if numeral.unit == "x" or ("%" in fact.text and not numeral.unit and not agrees(numeral, value, loose=loose)):
+            return (
+                numeral.unit == "x"
+                and fact.kind == "derived"
+                and (fact.metric is None or "×" in fact.text)
+                and agrees(numeral, value, loose=loose)
+            )
+        return self.near(numeral, value, fact.metric or "", loose)
+
+    def near(self, numeral: Numeral, value: float, key: str, loose: bool) -> bool:
+        if numeral.unit == "%":
+            return agrees(numeral, value, scale=100.0, loose=loose)
+        if agrees(numeral, value, loose=loose):
+            return True
+        scale = self.grounds.evidence.view.names[key].scale if key in self.grounds.evidence.view.names else 1.0
+        return scale != 1.0 and agrees(numeral, value, scale=scale, loose=loose)
+
+    def of_step(self, fact: Fact, step: int) -> bool:
+        if fact.step is not None:
+            return fact.step == step
+        spans = re.findall(r"steps? (\d+)(?:\s?[–-]\s?(\d+))?", fact.formula)
+        if spans:
+            return any(int(a) <= step <= int(b or a) for a, b in spans)
+        return fact.kind == "derived" and fact.id in self.grounds.evidence.told
+
+    def near_printed(self, numeral: Numeral, fact: Fact, subject: Mention, step: int) -> bool:
+        """A derived value (a median "by step 300") must be close to what was printed there."""
+        value = real(fact)
+        if fact.step is not None or value is None:
+            return True
+        printed = [v for key in subject.keys if (v := self.grounds.at(key, step)) is not None]
+        if printed and len(re.sub(r"^-?0*\.?0*|\D", "", numeral.digits)) > 3:
+            return False
+        return not printed or any(abs(v - value) <= 0.3 * max(abs(v), abs(value)) for v in printed)
+
+    def fits(self, fact: Fact, subject: Mention) -> bool:
+        if fact.metric is None:
+            named = [key for key in self.grounds.by_metric if fact in self.grounds.by_metric[key]]
+            return not named or bool(set(named) & set(subject.keys))
+        return fact.metric in subject.keys
+
+
+def _changes(a: float, b: float, unit: str) -> Sequence[float]:
+    """What people call the change from ``a`` to ``b``."""
+    if unit == "%":
+        out = [100 * (b - a) / abs(a)] if a else []
+        out += [100 * b / a] if a and b / a > 0 else []
+        return [*out, 100 * (b - a)]
+    if unit == "x":
+        if not a or not b or (a < 0) != (b < 0):
+            return []
+        return [b / a, a / b]
+    return [b - a]
