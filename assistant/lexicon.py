@@ -215,7 +215,7 @@ def unknown_keys(lowered: str, mentions: Sequence[Mention]) -> list[str]:
 # Internals
 
 _KEY = re.compile(r"(?<![\w/])(?=[\w./@-]*[/_])[a-z][\w]*(?:[/.@-][\w]+)*", re.IGNORECASE)
-_LITERAL = re.compile(r"[a-z0-9_@]+(?:[/.][a-z0-9_@]+)*")
+_LITERAL = re.compile(r"(?:val-(?:core|aux)/)?[a-z0-9_@]+(?:[/.][a-z0-9_@]+)*")
 _FAMILY_WEIGHT = {
     "timing_per_token_ms": -0.6,
     "timing_per_token": -0.6,

@@ -166,7 +166,7 @@ class Series:
         if style >= SCIENTIFIC:
             value = abs(float(self.values[index]))
             exponent = np.floor(np.log10(value)) if 0 < value < np.inf else 0.0
-            return 0.5 * 10.0 ** (float(exponent) - style % 32)
+            return float(0.5 * 10.0 ** (float(exponent) - style % 32))
         if style >= FIXED_DECIMALS:
             return 0.5 * 10.0 ** (FIXED_DECIMALS - style)
         return 0.0005 if style == Style.FIXED3 else 0.0

@@ -67,9 +67,8 @@ def main() -> int:
     before.sort()
     p50, p95 = statistics.median(before), before[int(0.95 * len(before))]
     print(f"{len(before)} questions on {STEPS} steps: before the request leaves p50 {1000 * p50:.0f} ms, p95 {1000 * p95:.0f} ms")
-    print(
-        f"tokens a request: median {statistics.median(sent):.0f}, most {max(sent)}; calls an answer: median {statistics.median(calls)}; {modes}"
-    )
+    print(f"tokens a request: median {statistics.median(sent):.0f}, most {max(sent)}")
+    print(f"calls an answer: median {statistics.median(calls)}; {modes}")
     return 0 if p50 <= 0.08 and max(sent) <= 6000 and statistics.median(calls) <= 2 else 1
 
 

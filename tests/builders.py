@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def run_of(
             kept = np.array([float(f"{value:.3f}") for value in kept])
         columns[name] = Column(rows, kept, np.full(len(rows), style, np.uint8))
     bounds = [0, *(np.flatnonzero(np.diff(numbers) < 0) + 1).tolist(), n]
-    segments = [Segment(a, b - 1, int(numbers[a]), int(numbers[b - 1]), a + 1) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
+    segments = [Segment(a, b - 1, int(numbers[a]), int(numbers[b - 1]), a + 1) for a, b in pairwise(bounds) if b > a]
     return Run(
         framework=framework,
         era=era,

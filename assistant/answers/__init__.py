@@ -101,9 +101,8 @@ def _builtin(question: str, diagnosis: Diagnosis, language: Language | None, his
     markdown = write(context)
     numbers = check(markdown, evidence, question)
     findings = tuple(evidence.findings)
-    turn = Turn(
-        question, asked.metrics, tuple(dict.fromkeys([*asked.findings, *findings]))[:3] if not asked.metrics else asked.findings, markdown
-    )
+    about = asked.findings if asked.metrics else tuple(dict.fromkeys([*asked.findings, *findings]))[:3]
+    turn = Turn(question, asked.metrics, about, markdown)
     return Answer(
         markdown,
         asked.language,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assistant.answers.card_entries import Write, card_entry, flat
 from assistant.answers.context import Context, explaining
-from assistant.answers.evidence import Fact, curve, picked, plain_value, shortened
+from assistant.answers.evidence import Fact, curve, plain_value
 from assistant.answers.metric_rows import asked_values, metric_row
 from assistant.answers.problems import KEY_METRICS
 from assistant.answers.prompts import labels
@@ -23,7 +23,6 @@ from assistant.diagnosis.naming import metric_card
 from assistant.diagnosis.timing import step_times
 from assistant.run import Style
 
-Write = Callable[[Context], str]
 MAIN_SETTINGS = (
     "algorithm.adv_estimator",
     "data.train_batch_size",
@@ -63,7 +62,7 @@ def sections(context: Context, retrieved: Sequence[str]) -> list[Section]:
     """Every part that this question and run give, not yet weighed against a budget."""
     out = [Section("run", "run", 0, 0, _run)]
     out += _findings(context)
-    out.append(Section("draft", "draft", 4, 2, lambda c: _flat(write(c))))
+    out.append(Section("draft", "draft", 4, 2, lambda c: flat(write(c))))
     out += _metrics(context)
     out += _settings(context)
     out += [Section("derived", "computed quantities", 26, 5, _derived), *_time(context), *_excerpts(context), *_cards(context, retrieved)]
@@ -317,15 +316,16 @@ def _time_table(context: Context) -> str:
 
 
 def _excerpts(context: Context) -> list[Section]:
-    rows = {row.line: row.text for finding in context.diagnosis.findings for row in finding.excerpt}
-    rows |= {event.line: event.text for event in context.diagnosis.run.events if event.fatal}
+    rows = {row.line: row.text for f in context.diagnosis.findings for row in f.excerpt} | {
+        event.line: event.text for event in context.diagnosis.run.events if event.fatal
+    }
     if not rows:
         return []
     crash = any(f.excerpt for f in context.diagnosis.faults)
     lines = sorted(rows.items())[:16]
     return [
         Section(
-            "excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {_flat(text)[:240]}" for line, text in lines)
+            "excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {flat(text)[:240]}" for line, text in lines)
         )
     ]
 
@@ -349,29 +349,6 @@ def _cards(context: Context, retrieved: Sequence[str]) -> list[Section]:
     return [Section("cards", name, rank, 8 + rank / 1000, card_entry(name, rank < 7)) for name, rank in wanted.items() if name in known]
 
 
-def card_entry(name: str, full: bool) -> Write:
-    def text(context: Context) -> str:
-        found, language, words = context.evidence.cite(name), context.language, labels()
-        if found is None:
-            return ""
-        fields = [context.evidence.text_of(found, "short"), context.evidence.text_of(found, "definition") if full else ""]
-        notes = [f"{words['this_version']}: {note}" for note in context.evidence.era_notes(found)]
-        said = context.question.properties
-        extra = [key for key, when in (("zero", "zero"), ("negative", "negative"), ("nan", "nan"), ("absent", "missing")) if when in said]
-        if full:
-            extra += ["healthy", "advice", "lookalikes", "may_have_read"]
-        fields += notes + [context.evidence.text_of(found, key) for key in extra]
-        body = found.body.get(language) or found.body.get("en", "")
-        if found.folder != "metrics":
-            terms = [*context.question.metrics, *re.findall(r"[A-Za-z_]{4,}|[\u3400-\u9fff]{2}", context.question.text)]
-            fields.append(shortened(_flat(body), 170 if full else 70, language) if full else picked(_flat(body), terms, 70, language))
-        number_of = f"K{context.evidence.cards.index(name) + 1}"
-        kept = [f for f in dict.fromkeys(fields) if f]
-        return f"{number_of} {name} – {found.title(language)}: " + " ".join(kept)
-
-    return text
-
-
 # What was checked
 
 
@@ -392,10 +369,6 @@ def _unknown(context: Context) -> str:
 
 def _others(context: Context) -> str:
     return ", ".join(list(context.diagnosis.run.columns)[:120])
-
-
-def _flat(text: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", text).strip()
 
 
 def _once(facts: Sequence[Fact]) -> list[Fact]:

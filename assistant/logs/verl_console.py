@@ -336,11 +336,9 @@ class ConsoleReader:
         text = strip_end(text).strip().removeprefix(b"- ")
         body, stop, doubt, go_on = self.joiner.join(block, start, start, end, text, process, True)
         torn, _, rest = body.partition(b" - ")
-        if b" - " not in body and b"/" in torn:
-            torn, rest = b"", body
         split = split_parts(rest.removesuffix(b" -"))
         keys = [part.key for part in split.parts]
-        if split.lost or not any(b"/" in key for key in keys) or any(NOT_IN_KEYS.search(key) for key in keys):
+        if split.lost or not any(b"/" in key for key in keys or [torn]) or any(NOT_IN_KEYS.search(key) for key in keys):
             return start
         if NOT_IN_KEYS.search(torn) or b": " in body:
             return start
@@ -360,14 +358,14 @@ class ConsoleReader:
         start, self._start = self._start, None
         parts = start.parts
         first = split_parts(start.torn).parts
-        whole = not start.torn
-        if first and parts:
-            name, following = (part.key.decode("utf-8", "replace") for part in (first[0], parts[0]))
-            whole = first[0].key.partition(b"/")[0] in _GROUPS and b"/" in first[0].key
-            if keys and name in keys[:-1] and keys[keys.index(name) + 1] == following:
-                whole = True
-            if whole:
-                parts = [*first, *parts]
+        whole = False
+        if first:
+            name = first[0].key.decode("utf-8", "replace")
+            at = keys.index(name) if keys and name in keys else None
+            following = keys[at + 1 : at + 2] if keys and at is not None else None
+            whole = b"/" in first[0].key and first[0].key.partition(b"/")[0] in _GROUPS
+            whole |= following is not None and following == tuple(part.key.decode("utf-8", "replace") for part in parts[:1])
+            parts = [*first, *parts] if whole else parts
         if not whole or start.lost:
             self.cut_lines.append(start.line)
         if parts:

@@ -1,4 +1,8 @@
-"""Sentences about reading a log: on what version and algorithm rest (``clue.<what>``), what was noticed (``note.<kind>``), what could not be opened (``unreadable.<kind>``)."""
+"""Sentences about reading a log.
+
+``clue.<what>`` and ``span.<how>``: on what version and algorithm rest; ``note.<kind>``: what was noticed;
+``unreadable.<kind>``: what could not be opened.
+"""
 
 TEXT: dict[str, tuple[str, str]] = {
     "clue.printed": ("{name} is printed", "打印了 {name}"),

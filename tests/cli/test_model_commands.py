@@ -127,7 +127,7 @@ def test_without_a_model_nothing_heavy_is_loaded(log: str) -> None:
         "import sys; from assistant.cli import main\n"
         "try: main(['ask', sys.argv[1], 'is entropy ok?', '--json'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'langchain', 'langchain_core', 'langchain_openai', 'openai', 'tiktoken', 'httpx', 'gradio', 'chromadb', 'pydantic'}\n"
+        "heavy = {'langchain', 'langchain_core', 'langchain_openai', 'openai', 'tiktoken', 'httpx', 'gradio', 'chromadb'}\n"
         "print('LOADED', sorted(heavy & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code, log], capture_output=True, text=True, timeout=60, check=True)

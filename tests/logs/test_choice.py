@@ -104,7 +104,8 @@ def test_a_log_of_verl_loads_no_other_format() -> None:
     code = (
         "import sys; from assistant.logs import read_text\n"
         f"run = read_text({VERL!r})\n"
-        "print(run.n_records, *(name for name in sys.modules if name.startswith('assistant.logs.formats.') and not name.endswith(('.base', '.frameworks'))))"
+        "loaded = [name for name in sys.modules if name.startswith('assistant.logs.formats.')]\n"
+        "print(run.n_records, *(name for name in loaded if not name.endswith(('.base', '.frameworks'))))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert found.stdout.split() == ["8"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assistant.cards import Card, card, cards, in_folder
-from assistant.retrieval.documents import covers, document, own_keys
+from assistant.retrieval.documents import covers, document, own_keys, own_names
 from assistant.retrieval.lookup import find_card
 
 
@@ -46,10 +46,11 @@ def test_passages_are_the_short_texts_once_each() -> None:
 
 
 def test_keys_of_a_card_lead_back_to_it() -> None:
-    """A plain word (``loss``) that several frameworks print for different things leads to one of them."""
+    """A plain word (``loss``, ``ent_coef``) that several cards call theirs leads to one of them."""
     owners: dict[str, set[str]] = {}
-    for metric_card in in_folder("metrics"):
-        for key in own_keys(metric_card):
-            owners.setdefault(key, set()).add(metric_card.id)
-    lost = {key: ids for key, ids in owners.items() if (found := find_card(key)[0]) is None or found.id not in ids}
+    for one in cards().values():
+        for name in [*own_keys(one), *own_names(one)]:
+            owners.setdefault(name.lower(), set()).add(one.id)
+    keys = {key for metric_card in in_folder("metrics") for key in own_keys(metric_card)}
+    lost = {key: owners[key.lower()] for key in keys if (found := find_card(key)[0]) is None or found.id not in owners[key.lower()]}
     assert lost == {}

@@ -32,7 +32,7 @@ _ROLES = re.compile(r"<\|[^|>\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?s>|<(?:start|e
 
 @dataclass(slots=True)
 class Prompt:
-    """``messages`` are exactly what is sent; ``packed`` the evidence in them, unmasked; ``redactor`` (None: no masking) restores a reply."""
+    """``messages`` are exactly what is sent; ``packed`` is their evidence, unmasked; ``redactor`` (None: no masking) restores a reply."""
 
     messages: list[Message]
     packed: Packed

@@ -58,6 +58,9 @@ _CONFIG = frozenset(
 _STEP_KEYS = ("global_step", "step", "train/global_step", "trainer/global_step", "train/step", "rollout/step", "perf/step", "eval/step",
               "_step", "iteration", "training_iteration", "timesteps_total", "current_steps", "iter", "episode")  # fmt: skip
 _LONG_TEXT = 160
+_GLUE = frozenset({"accuracy", "f1", "matthews_correlation", "pearson", "spearmanr"})
+"""What Accelerate's own examples print after each epoch."""
+
 _RLLIB = re.compile(r"(?:.*/)?(?:env_runners|learner_stats|learners|sampler_results)/|timesteps_total$|episodes_this_iter$")
 
 
@@ -167,7 +170,10 @@ class DictFormat:
         return DictReader(ACCEPTS)
 
     def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
-        return framework_by_names(names, seen, "hf-trainer")
+        known = set(names)
+        if known and known <= _GLUE:
+            return "accelerate"
+        return framework_by_names(known, seen, "hf-trainer")
 
 
 def _json_lines(head: Head) -> bool:

@@ -94,7 +94,6 @@ _CLUES: tuple[tuple[str, int, str], ...] = (
     ),
     ("trlx", 4, r"losses/(?:total|policy|value)_loss$|policy/sqrt_kl$|padding_percentage$|rollout_scores/|time/(?:rollout_|exp)"),
     ("mlx", 4, r"(?:Train|Val) loss$|It/sec$|Trained Tokens$|Val took$|Peak mem$"),
-    ("accelerate", 2, r"accuracy$|f1$"),
 )
 _COMPILED = tuple((name, weight, re.compile(pattern)) for name, weight, pattern in _CLUES)
 _THROUGH_HF = ("ms-swift", "unsloth", "llama-factory")

@@ -128,3 +128,11 @@ def test_the_generic_format_prefers_the_optimiser_step_to_the_epoch() -> None:
 def test_a_line_that_comes_once_in_a_long_log_is_not_taken() -> None:
     noise = "INFO the engine is busy with a request\n" * 100
     assert read_text(noise + "final loss: 0.5, reward: 0.25\n" + noise).n_rows == 0
+
+
+def test_names_and_numbers_with_nothing_but_a_space_between_them() -> None:
+    text = "[Epoch 3] train loss 0.412, val loss 0.533, acc 0.81\n[Epoch 4] train loss 0.402, val loss 0.523, acc 0.82\n"
+    assert records(text) == [
+        (3, {"train loss": 0.412, "val loss": 0.533, "acc": 0.81}),
+        (4, {"train loss": 0.402, "val loss": 0.523, "acc": 0.82}),
+    ]
