@@ -152,7 +152,6 @@ class MetricCard(_Sourced):
     ranges: list[Range] = []
     watch_with: list[str] = []
     lookalikes: Exact | None = None
-    frameworks: dict[str, Exact] = {}
     advice: Exact
     may_have_read: Exact | None = None
 

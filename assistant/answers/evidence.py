@@ -182,7 +182,7 @@ def _quoted(text: str, in_code: bool) -> str:
         return text
     if in_code:
         return _CODE_UNSAFE.sub(" ", text).strip()[:300]
-    return text if re.fullmatch(r"[\w .,:%/+\-–—×()（）=\u3400-\u9fff]*", text) and "_" not in text else code(text)
+    return text if re.fullmatch(r"[\w .,:%/+\-–—×()（）=\u3400-\u9fff]*", text) and "_" not in text and len(text) <= 40 else code(text)
 
 
 def code(text: str) -> str:
