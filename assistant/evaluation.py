@@ -128,7 +128,10 @@ def score_case(folder: Path) -> CaseScore:
     alarms = [name for name in faults if name not in accept | tolerate]
     quiet = not accept
     grave = [f.id for f in diagnosis.faults if f.severity != "low"]
-    off = _onset_error(label.get("onset_step"), next((f.first_step for f in diagnosis.findings if f.id in accept), None))
+    # A log that prints no step has record numbers for steps: they cannot be held against a label in steps.
+    counted = any(note.kind == "numbered-records" for note in run.notes)
+    onset = None if counted else next((f.first_step for f in diagnosis.findings if f.id in accept), None)
+    off = _onset_error(label.get("onset_step"), onset)
     return CaseScore(
         id=label.get("id", folder.name),
         hit_at_1=not alarms if quiet else bool(faults and faults[0] in accept),
