@@ -7,12 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.logs import formats, verl_jsonl
-from assistant.logs.formats.base import BlockReader, Fit, Format, Head, Tried
+from assistant.logs.formats.base import GENERIC, BlockReader, Fit, Format, Head, Tried
 from assistant.logs.text import TextReader
 from assistant.logs.verl_console import ConsoleReader
 from assistant.logs.verl_jsonl import JsonReader
 
 VERL_LINE = re.compile(rb"step:\s?-?\d{1,18} - [\w/@.()\-]+:(?:np\.\w+\()?[-\dnif]")
+_VERL_REST = re.compile(
+    rb"(?:^|^- | - )(?:actor|critic|perf|timing_s|timing_per_token_ms|response_length|prompt_length|global_seqlen)/[\w/]+:[-\dnif]",
+    re.MULTILINE,
+)
+"""In a line without its head, as a paste may begin or be broken."""
+
 _ENOUGH = 5
 """So many metric lines of verl settle it."""
 
@@ -89,9 +95,12 @@ class Choice:
             return None
         best, tried = formats.choose(Head(block, name=self._name, final=final))
         fit = tried[0].fit if best and tried else Fit()
-        if best is None or (verl.lines and formats.weight(best, fit) < _FEW * verl.values):
+        rest = best is not None and best.rank == GENERIC and _VERL_REST.search(block) is not None
+        if best is None or rest or (verl.lines and formats.weight(best, fit) < _FEW * verl.values):
             unchosen = [Tried(one.format, one.fit) for one in tried]
-            self.tried = [Tried(VERL, verl, True), *unchosen] if verl.lines or not unchosen else [*unchosen, Tried(VERL, verl, True)]
+            self.tried = (
+                [Tried(VERL, verl, True), *unchosen] if verl.lines or rest or not unchosen else [*unchosen, Tried(VERL, verl, True)]
+            )
             return None
         self.tried = [*tried, Tried(VERL, verl)] if verl.tried else tried
         return OtherReader(best, console.text if best.console else None, line)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assistant.logs.metric_part import Part, settled
-from assistant.run import Column, Style, print_value
+from assistant.run import Column, IntArray, Style, print_value
 
 _CERTAIN = (Style.FIXED3, Style.NUMPY, Style.BOOL)
 _MOST = 0.9
 _FEWEST = 3
 _NARROWEST = 60
+_SHARE_LATE = 0.1
+_MANY_DIGITS = 15
 
 
 class Mixed(NamedTuple):
-    """Metric lines of several runs in one log: the rows to leave out, whose were read, whose were not."""
+    """Metric lines of several processes (runs, or ranks of one) in one log: the rows to leave out, whose were read, whose were not."""
 
     leave_out: NDArray[np.bool_]
     read: str
@@ -28,50 +31,45 @@ class Mixed(NamedTuple):
 
 
 def mixed_runs(
-    lines: NDArray[np.int64],
-    processes: NDArray[np.int64],
-    names: Sequence[str],
-    layouts: Sequence[Sequence[str]],
-    layout_of_row: NDArray[np.int64],
+    steps: IntArray, lines: IntArray, processes: IntArray, names: Sequence[str], layouts: Sequence[Sequence[str]], layout_of_row: IntArray
 ) -> Mixed | None:
     """Whether processes take turns in printing the same metrics, and which of them to take: the one with most rows.
 
     ``processes`` is the number of each row's process in ``names`` (shape (rows,)), "" when the line does not say. Attempts
-    that follow one another (another process each) are one run.
+    that follow one another (another process each) are one run, also when the old one prints a late line.
     """
-    told = np.array([bool(name) for name in names])
-    rows = np.flatnonzero(told[processes]) if len(processes) else processes
-    found = list(dict.fromkeys(processes[rows].tolist()))
-    if len(found) < 2:
+    told = np.array([bool(name) for name in names], np.bool_)
+    if np.count_nonzero(told) < 2:
         return None
-    first = {one: int(rows[processes[rows] == one][0]) for one in found}
-    last = {one: int(rows[processes[rows] == one][-1]) for one in found}
-    keys: dict[int, set[str]] = {
-        one: set().union(*(layouts[place] for place in np.unique(layout_of_row[processes == one]))) for one in found
-    }
+    rows = np.flatnonzero(told[processes])
+    where = {one: rows[processes[rows] == one] for one in dict.fromkeys(processes[rows].tolist())}
+    keys: dict[int, set[str]] = {one: set().union(*(layouts[place] for place in np.unique(layout_of_row[at]))) for one, at in where.items()}
     conflicting: set[int] = set()
-    for index, one in enumerate(found):
-        for other in found[index + 1 :]:
-            overlap = first[other] < last[one]
-            if overlap and 2 * len(keys[one] & keys[other]) > min(len(keys[one]), len(keys[other])):
-                conflicting |= {one, other}
+    for one, other in combinations(where, 2):
+        same = 2 * len(keys[one] & keys[other]) > min(len(keys[one]), len(keys[other]))
+        if same and _mixed(where[one], where[other], steps):
+            conflicting |= {one, other}
     if not conflicting:
         return None
-    counts = {one: int(np.count_nonzero(processes == one)) for one in found if one in conflicting}
-    taken = max(counts, key=lambda one: (counts[one], -first[one]))
-    others = [one for one in counts if one != taken]
+    taken = max(conflicting, key=lambda one: (len(where[one]), -where[one][0]))
+    others = sorted(conflicting - {taken}, key=lambda one: int(where[one][0]))
     # A line that names no process belongs to the one that printed before it.
-    owner = processes.copy()
-    if len(rows):
-        before = np.searchsorted(rows, np.arange(len(processes)), side="right") - 1
-        owner = processes[rows[np.maximum(before, 0)]]
-    leave_out = np.isin(owner, others)
-    return Mixed(leave_out, names[taken], counts[taken], [names[one] for one in others], int(lines[min(first[one] for one in others)]))
+    before = np.searchsorted(rows, np.arange(len(processes)), side="right") - 1
+    owners = processes[rows[np.maximum(before, 0)]]
+    first = int(lines[where[others[0]][0]])
+    return Mixed(np.isin(owners, others), names[taken], len(where[taken]), [names[one] for one in others], first)
+
+
+def _mixed(first: IntArray, second: IntArray, steps: IntArray) -> bool:
+    """Whether two processes, whose rows are given, print side by side: many rows of the first follow the second's first row."""
+    late = int(np.count_nonzero(first > second[0]))
+    only_step = len(first) == len(second) == 1 and steps[first[0]] == steps[second[0]]
+    return bool(only_step) or late >= max(1, _SHARE_LATE * len(first))
 
 
 def cut_at_one_width(
-    widths: NDArray[np.int64], layouts: Sequence[Sequence[str]], layout_of_row: NDArray[np.int64], columns: Mapping[str, Column]
-) -> NDArray[np.int64] | None:
+    widths: IntArray, layouts: Sequence[Sequence[str]], layout_of_row: IntArray, columns: Mapping[str, Column]
+) -> IntArray | None:
     """Rows whose last number was probably cut, as (nearly) all metric lines have the same width though their numbers are
     printed in full (``cut -c1-200``, a pager).
 
@@ -82,8 +80,13 @@ def cut_at_one_width(
         return None
     values, counts = np.unique(known, return_counts=True)
     common = int(values[counts.argmax()])
-    if counts.max() < _MOST * len(known) or common != values[-1] or not _printed_in_full(columns):
+    if counts.max() < _MOST * len(known) or common != values[-1]:
         return None
+    decimals = _decimals(columns)
+    if decimals is None:
+        if not (widths == -common).any():
+            return None
+        decimals = 0
     found: list[int] = []
     for row in np.flatnonzero(widths == common):
         column = columns[layouts[layout_of_row[row]][-1]]
@@ -91,15 +94,20 @@ def cut_at_one_width(
         if column.styles[at] in _CERTAIN:
             continue
         text = column.texts.get(at) or print_value(float(column.values[at]), int(column.styles[at]))
-        if not settled(Part(b"", text.encode()), 0):
+        if not settled(Part(b"", text.encode()), decimals):
             found.append(int(row))
     return np.array(found, np.int64) if found else None
 
 
-def _printed_in_full(columns: Mapping[str, Column]) -> bool:
-    """Whether most columns hold numbers of many digits."""
-    many = 0
+def _decimals(columns: Mapping[str, Column]) -> int | None:
+    """How many decimals a log prints: 3, 0 when a machine printed its numbers in full, None when neither is certain."""
+    in_full = three = 0
     for column in columns.values():
-        text = print_value(float(column.values[-1]), int(column.styles[-1])) if len(column.values) else ""
-        many += sum(c.isdigit() for c in text) > 8
-    return many * 3 >= len(columns)
+        style = int(column.styles[0])
+        three += style == Style.FIXED3
+        if style in (Style.REPR, Style.NUMPY):
+            texts = (print_value(float(value), style) for value in column.values[:5])
+            in_full += any(sum(c.isdigit() for c in text) >= _MANY_DIGITS for text in texts)
+    if 2 * three > len(columns):
+        return 3
+    return 0 if in_full else None

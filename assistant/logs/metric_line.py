@@ -65,6 +65,7 @@ class LineReader:
         self._table = table
         self._wrappers: dict[bytes, tuple[int, ...]] = {}
         self._before: Parsed | None = None
+        self._after_rest = False
         self._cut_layouts: set[tuple[str, ...]] = set()
         self._learned = 0
         self._known: set[bytes] = set()
@@ -174,8 +175,9 @@ class LineReader:
         split = split_parts(body[head.end() :].removesuffix(b" -"), self._known)
         parts = split.parts
         lost = split.lost + (LOOKS_LIKE_METRICS.search(glued) is not None)
-        cut, message = self.settle(split, end)
-        cut |= body.endswith(b" -")
+        torn = body.endswith(b" -")  # whatever stands before it is whole
+        cut, message = self.settle(split, End.WHOLE if torn else end)
+        cut |= torn
         glued = message + glued
         if not parts:
             return None
@@ -188,6 +190,12 @@ class LineReader:
         """Whether a line has many keys, all of them as some line before."""
         parsed = self._quick(body) or self._careful(body, End.WHOLE)
         return parsed is not None and len(parsed.layout.keys) >= _MANY_KEYS and parsed.layout.n > 0
+
+    def settle_rest(self, split: Split, end: End) -> bool:
+        """As `settle`, for the rest of a line without its head, with which a log begins."""
+        cut, _ = self.settle(split, end)
+        self._after_rest = True
+        return cut
 
     def settle(self, split: Split, end: End) -> tuple[bool, bytes]:
         """Drops a last value that may be the beginning of a longer one.
@@ -228,14 +236,14 @@ class LineReader:
         """Whether a number that could go on is to be taken as whole all the same."""
         before = self._printed_before(last.key)
         if end == End.WHOLE:  # 0.4 where the lines before print 0.431
-            return not (decimals and len(others) > 3 and b"." in last.text and before and decimals_of(before) == decimals)
+            return not (decimals and len(others) > 3 and before and decimals_of(before) == decimals)
         if number(last, False)[1] == Style.OTHER:  # as no program prints it: 37.
             return False
         if end == End.GLUED:
             return not early
         if end == End.CUT or early or decimals or in_full([*others, last]):
             return False
-        if self._before is None:  # a line that somebody typed
+        if self._before is None and not self._after_rest:  # a line that somebody typed
             return True
         most = max((decimals_of(part.text) for part in others), default=0)
         return before is not None and b"." in last.text and decimals_of(last.text) >= max(most, decimals_of(before))

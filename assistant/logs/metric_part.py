@@ -129,6 +129,8 @@ def split_parts(text: bytes, known: Container[bytes] = ()) -> Split:
     for index, piece in enumerate(pieces):
         last = index == len(pieces) - 1
         part = parse_part(held + piece)
+        if part is not None and b":" in part.key and part.key not in known and glued_part(held + piece, known) is not None:
+            part = None  # an address, a time behind the value
         if part is not None:
             parts.append(part)
             held = b""

@@ -296,7 +296,7 @@ class ConsoleReader:
         lines = np.array(self.table.lines, np.int64)
         if no_last is not None:
             self.cut_lines = sorted({*self.cut_lines, *lines[no_last].tolist()})
-        self.mixed = mixed_runs(lines, np.array(self._processes, np.int64), list(self._names), layouts, layout_of_row)
+        self.mixed = mixed_runs(steps, lines, np.array(self._processes, np.int64), list(self._names), layouts, layout_of_row)
         return Verdict(None if self.mixed is None else self.mixed.leave_out, no_last)
 
     def skip(self, line: int, raw: bytes) -> None:
@@ -314,11 +314,11 @@ class ConsoleReader:
         end = block.find(b"\n", start)
         end = len(block) if end < 0 else end
         _, text = split_process(strip_colours(block[start:end]))
-        if not wrapped.OPENING.match(text) and wrapped.FRAGMENT.match(block, start):  # of a broken line little is left
+        if not wrapped.OPENING.match(text.lstrip()) and wrapped.FRAGMENT.match(block, start):  # of a broken line little is left
             start, end = end + 1, block.find(b"\n", end + 1)
             end = len(block) if end < 0 else end
             text = block[start:end] if wrapped.ORPHAN.search(block, start, end) else b""
-        if not wrapped.OPENING.match(text) or wrapped.holds_head(text) or (end >= len(block) and not final):
+        if not wrapped.OPENING.match(text.lstrip()) or wrapped.holds_head(text) or (end >= len(block) and not final):
             return 0
         line = self.line
         self.line += block.count(b"\n", 0, start)
@@ -333,9 +333,11 @@ class ConsoleReader:
     def _stepless(self, block: bytes, start: int, end: int, final: bool) -> int:
         """Takes the rest of a metric line, a row without a step; returns where to go on, or ``start`` when it is none."""
         process, text = split_process(strip_colours(block[start:end]))
-        text = strip_end(text).strip().removeprefix(b"- ")
+        text = strip_end(text).strip()
+        begins_whole = text.startswith(b"- ")
+        text = text.removeprefix(b"- ")
         body, stop, doubt, go_on = self.joiner.join(block, start, start, end, text, process, True)
-        torn, _, rest = body.partition(b" - ")
+        torn, _, rest = (b"", b"", body) if begins_whole else body.partition(b" - ")
         split = split_parts(rest.removesuffix(b" -"))
         keys = [part.key for part in split.parts]
         if split.lost or not any(b"/" in key for key in keys or [torn]) or any(NOT_IN_KEYS.search(key) for key in keys):
@@ -343,7 +345,7 @@ class ConsoleReader:
         if NOT_IN_KEYS.search(torn) or b": " in body:
             return start
         kind = End.CUT if doubt else End.OPEN if final and stop >= len(block) else End.WHOLE
-        lost, _ = self.lines.settle(split, kind)
+        lost = self.lines.settle_rest(split, kind)
         if stop > end:
             self.wrapped_lines.append(self.line)
         self._start = _Start(torn, split.parts, self.line, process, lost)
@@ -358,7 +360,7 @@ class ConsoleReader:
         start, self._start = self._start, None
         parts = start.parts
         first = split_parts(start.torn).parts
-        whole = False
+        whole = not start.torn
         if first:
             name = first[0].key.decode("utf-8", "replace")
             at = keys.index(name) if keys and name in keys else None

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from assistant.logs.metric_line import STEP
-from assistant.logs.metric_part import NOT_IN_KEYS, UNFINISHED, glued_part, mostly_three_decimals, number, parse_part
+from assistant.logs.metric_part import (
+    NOT_IN_KEYS,
+    UNFINISHED,
+    Part,
+    common_decimals,
+    glued_part,
+    in_full,
+    mostly_three_decimals,
+    number,
+    parse_part,
+)
 from assistant.logs.prefix import CODE_AT_END, RAY, before_metrics, split_process, strip_colours, strip_end
 from assistant.run import Style
 
@@ -31,6 +41,7 @@ _DIGITS = re.compile(rb"[\d.]+(?:e[-+]?\d*)?\)?|e?[-+]?\d+\)?|\)")
 _GOES_ON = re.compile(rb"[\d.eE+\-]*\)?")
 _DIGIT_LINE = re.compile(rb"[\d.]+(?:e[-+]?\d+)?\)?\s*$|e[-+]?\d+\s*$")
 _HEAD_AT_END = re.compile(rb"(?:s|st|ste|step|step:|step:\s?-?\d{1,18}|step:\s?-?\d{1,18} -)$")
+_PLAIN = (Style.REPR, Style.INT, Style.NUMPY, Style.BOOL)
 _BRACKET = re.compile(rb"\(-?[\d.]|\(nan|\(-?inf")
 _TAG_AT_END = re.compile(RAY + rb"\s*$")
 _NAME_END = re.compile(rb"[\w/@.()\-]*[/_.\-@]$")
@@ -201,7 +212,7 @@ def joined(body: bytes, rest: bytes, step: int | None, full: Callable[[], bool])
     if whole and not _GOES_ON.fullmatch(pieces[0]):
         return None
     pieces[0] = tail + pieces[0]
-    return body + rest + after if _good(pieces, True) and parse_part(pieces[0].removesuffix(b" -")) else None
+    return body + rest + after if _good(pieces, True) and _as_printed(pieces[0], tail, body) else None
 
 
 def may_go_on(body: bytes, rest: bytes) -> bool:
@@ -216,8 +227,8 @@ def _before_head(body: bytes, rest: bytes, step: int | None) -> tuple[bytes, byt
         head = STEP.match(rest, at)
         if head and rest[head.end() : head.end() + 3] == b" - " and not (at and rest[at - 1] in IN_NAMES):
             if at == 0:
-                if step is None or int(head[1]) != step or not _NAME_END.match(body[body.rfind(b" - ") + 3 :]):
-                    return b"", rest  # the next line; else training/global_ + step:5
+                if not _goes_on_with_step(body, step, int(head[1]), rest[head.end() :]):
+                    return b"", rest
             elif _ends_in_value(body, lead := _TAG_AT_END.sub(b"", rest[:at])):
                 return lead, rest[len(lead) :]
             elif before_metrics(rest[:at])[0]:
@@ -226,6 +237,14 @@ def _before_head(body: bytes, rest: bytes, step: int | None) -> tuple[bytes, byt
                 return rest[:at], rest[at:]
         at = rest.find(b"step:", at + 5)
     return rest, b""
+
+
+def _goes_on_with_step(body: bytes, step: int | None, number: int, rest: bytes) -> bool:
+    """Whether a line ``step:5 - …`` is no metric line but goes on with one broken after ``training/global_``."""
+    tail = body[body.rfind(b" - ") + 3 :]
+    first = body.find(b" - ") + 3
+    again = rest[3 : rest.find(b":") + 1] == body[first : body.find(b":", first) + 1]
+    return _NAME_END.match(tail) is not None and (number == step or tail.endswith(b"global_")) and not again
 
 
 def _ends_in_value(body: bytes, rest: bytes) -> bool:
@@ -242,7 +261,7 @@ def _good(pieces: list[bytes], several: bool) -> bool:
     last = pieces[-1].removesuffix(b" -")
     if _is_part(last):
         return True
-    if several and UNFINISHED.fullmatch(last) and not NOT_IN_KEYS.search(last):
+    if several and UNFINISHED.fullmatch(last) and not NOT_IN_KEYS.search(last) and not last[:1].isdigit():
         return True
     found = glued_part(last, ())
     return found is not None and b"/" in found.key
@@ -250,7 +269,26 @@ def _good(pieces: list[bytes], several: bool) -> bool:
 
 def _is_part(piece: bytes) -> bool:
     part = parse_part(piece)
-    return part is not None and not NOT_IN_KEYS.search(part.key) and (b":" not in part.key or b"://" in part.key)
+    if part is None or NOT_IN_KEYS.search(part.key) or part.key[:1].isdigit():
+        return False
+    return b":" not in part.key or b"://" in part.key
+
+
+def _as_printed(piece: bytes, tail: bytes, body: bytes) -> bool:
+    """Whether a part put together is a whole one, and its number one that a program prints like this."""
+    part = parse_part(piece)
+    if part is None:
+        return glued_part(piece, ()) is not None
+    if b":" not in tail or tail.endswith(b":"):
+        return True
+    style = number(part, False)[1]
+    others = _parts(body)
+    return style in _PLAIN or (style != Style.OTHER and (common_decimals(others) > 0 or not in_full(others)))
+
+
+def _parts(body: bytes) -> list[Part]:
+    """The whole parts of a line but its head and its last piece."""
+    return [part for piece in body.split(b" - ")[1:-1] if (part := parse_part(piece)) is not None]
 
 
 def _last_piece(body: bytes, tail: bytes, rest: bytes, full: Callable[[], bool]) -> bool:
@@ -270,10 +308,10 @@ def _last_piece(body: bytes, tail: bytes, rest: bytes, full: Callable[[], bool])
     longer = parse_part(tail + rest)
     if longer is None:
         return False
-    parts = [part for piece in body.split(b" - ")[1:-1] if (part := parse_part(piece)) is not None]
+    parts = _parts(body)
     if len(parts) > 2 and mostly_three_decimals(parts):
         return number(last, True)[1] != Style.FIXED3 and number(longer, True)[1] == Style.FIXED3
-    return number(longer, False)[1] != Style.OTHER and full()
+    return _as_printed(tail + rest, tail, body) and full()
 
 
 def ends_in_head(block: bytes) -> bool:

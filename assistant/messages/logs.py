@@ -64,10 +64,10 @@ TEXT: dict[str, tuple[str, str]] = {
         "从第 {line} 行起有 {n} 个 step 被重复打印；以后打印的为准。",
     ),
     "note.mixed-runs": (
-        "The metric lines of several runs are mixed in this log: the {rows} of {read} were read; those of {others} (since line {line}) were left out. "
-        "To see another run, keep only the lines of its process.",
-        "日志里混有多个 run 的指标行：读取了 {read} 的 {rows} 行，{others} 的（从第 {line} 行起）没有采用。"
-        "要看另一个 run，请只保留对应进程的行。",
+        "The metric lines of several processes (runs, or ranks of one run) are mixed in this log: the {rows} of {read} were read, "
+        "those of {others} (from line {line} on) were left out; to see another one, keep only its lines.",
+        "日志里混有多个进程（不同的 run，或同一 run 的多个 rank）的指标行：读取了 {read} 的 {rows} 行，"
+        "{others} 的（从第 {line} 行起）没有采用；要看另一个，请只保留它的行。",
     ),
     "note.version-change": (
         "From line {line} on numbers are printed another way: the run was probably continued with another verl version.",
