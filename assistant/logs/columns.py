@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assistant.run import NO_STEP, Column, FloatArray, IntArray, Segment, Style
+from assistant.run import NO_STEP, Column, FloatArray, IntArray, Segment, Style, print_value
 
 CHUNK = 1024
 
@@ -47,6 +47,7 @@ class _Chunk:
     rows: NDArray[np.int32]
     styles: bytes | NDArray[np.uint8]
     few_keys: bool
+    short: bool = False  # few keys, and no number of three decimals ends in a zero that a print in full would leave out
 
 
 @dataclass(slots=True)
@@ -160,7 +161,13 @@ class Table:
         styles = first if alike else np.frombuffer(b"".join(layout.styles), np.uint8).reshape(block.shape)
         number = len(self._chunks)
         expected = int(layout.n / self.share_read * 1.05) + CHUNK if self.share_read and layout.n >= CHUNK else 0
-        self._chunks.append(_Chunk(np.array(layout.rows, np.int32), styles, len(layout.keys) <= 2))
+        few = len(layout.keys) <= 2
+        short = few and all(
+            style != Style.FIXED3 or print_value(value, Style.REPR) == print_value(value, Style.FIXED3)
+            for row, marks in zip(block.tolist(), layout.styles, strict=True)
+            for value, style in zip(row, marks, strict=True)
+        )
+        self._chunks.append(_Chunk(np.array(layout.rows, np.int32), styles, few, short))
         for place, key in enumerate(layout.keys):
             column = self._column(key)
             column.extend(block[:, place], expected)
@@ -242,7 +249,7 @@ class Table:
         if weight[Style.REPR] <= weight[Style.FIXED3]:
             return
         for chunk in self._chunks:
-            if chunk.few_keys:
+            if chunk.short:
                 if isinstance(chunk.styles, bytes):
                     chunk.styles = chunk.styles.replace(bytes([Style.FIXED3]), bytes([Style.REPR]))
                 else:

@@ -189,7 +189,9 @@ class LineReader:
     def as_before(self, body: bytes) -> bool:
         """Whether a line has many keys, all of them as some line before."""
         parsed = self._quick(body) or self._careful(body, End.WHOLE)
-        return parsed is not None and len(parsed.layout.keys) >= _MANY_KEYS and parsed.layout.n > 0
+        if parsed is None or len(parsed.layout.keys) < _MANY_KEYS:
+            return False
+        return parsed.layout.n > 0 or (self._before is not None and parsed.layout is self._before.layout)
 
     def settle_rest(self, split: Split, end: End) -> bool:
         """As `settle`, for the rest of a line without its head, with which a log begins."""
@@ -235,6 +237,8 @@ class LineReader:
     def _plausible(self, last: Part, others: Sequence[Part], decimals: int, end: End, early: bool) -> bool:
         """Whether a number that could go on is to be taken as whole all the same."""
         before = self._printed_before(last.key)
+        if last.text.endswith(b"."):
+            return False
         if end == End.WHOLE:  # 0.4 where the lines before print 0.431
             return not (decimals and len(others) > 3 and before and decimals_of(before) == decimals)
         if number(last, False)[1] == Style.OTHER:  # as no program prints it: 37.

@@ -185,13 +185,11 @@ def mostly_three_decimals(parts: Sequence[Part]) -> bool:
 
 
 def common_decimals(parts: Sequence[Part]) -> int:
-    """So many decimals all numbers of a line have (mostly three, in old versions); 0 when they are printed in full."""
-    if mostly_three_decimals(parts):
-        return 3
+    """So many decimals all numbers of a line have (three, in old versions); 0 when they are printed in full."""
     with_point = [part for part in parts if b"." in part.text]
     counts = {0 if part.wrapped or b"e" in part.text else decimals_of(part.text) for part in with_point}
-    alike = counts.pop() if len(with_point) >= 4 and len(counts) == 1 else 0
-    return alike if 2 <= alike <= _MOST_DECIMALS else 0
+    alike = counts.pop() if len(counts) == 1 else 0
+    return alike if alike == 3 or (len(with_point) >= 4 and 2 <= alike <= _MOST_DECIMALS) else 0
 
 
 def decimals_of(text: bytes) -> int:

@@ -39,7 +39,7 @@ _HARMLESS = re.compile(
 
 
 def strip_colours(text: bytes) -> bytes:
-    return ANSI.sub(b"", text) if b"[" in text else text
+    return ANSI.sub(b"", text) if b"[" in text or b"\x1b" in text else text
 
 
 @lru_cache(maxsize=4096)

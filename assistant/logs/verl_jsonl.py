@@ -96,7 +96,8 @@ class JsonReader:
             whole = raw[: max((found.start() for found in _NEXT_KEY.finditer(raw)), default=0)]
             tries = [whole + b"}}", whole + b"}"]
         elif not len(self.table) and (torn := _NEXT_KEY.search(raw)):
-            tries = [b'{"data":' + raw, b'{"data":{' + raw[torn.end() :]]
+            rest = raw[torn.end() :]
+            tries = [b'{"data":' + raw, b"{" + rest, b'{"data":{' + rest]
         else:
             tries = []
         for text in tries:

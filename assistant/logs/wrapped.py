@@ -152,9 +152,10 @@ class Joiner:
         prefix = strip_colours(block[start:hit])
         head = STEP.match(body)
         step = int(head[1]) if head else None
+        row: bytes | None = None
 
         def full() -> bool:
-            return width in self._widths or (wraps > 0 and width == widest)
+            return width in self._widths or (width == widest and (wraps > 0 or width_of(row or b"") == width))
 
         while wraps < _MAX_WRAPS and end + 1 < len(block) and not next_at:
             stop = block.find(b"\n", end + 1, end + _LONGEST)
@@ -217,7 +218,7 @@ def joined(body: bytes, rest: bytes, step: int | None, full: Callable[[], bool])
 
 def may_go_on(body: bytes, rest: bytes) -> bool:
     """Whether the last number of ``body`` could go on in the line ``rest``, which was not taken for its continuation."""
-    return _DIGIT_LINE.match(rest.strip()) is not None and body[-1:].isdigit()
+    return _DIGIT_LINE.match(rest.strip()) is not None and body[-1:] in b"0123456789."
 
 
 def _before_head(body: bytes, rest: bytes, step: int | None) -> tuple[bytes, bytes]:
@@ -311,7 +312,7 @@ def _last_piece(body: bytes, tail: bytes, rest: bytes, full: Callable[[], bool])
     parts = _parts(body)
     if len(parts) > 2 and mostly_three_decimals(parts):
         return number(last, True)[1] != Style.FIXED3 and number(longer, True)[1] == Style.FIXED3
-    return _as_printed(tail + rest, tail, body) and full()
+    return _as_printed(tail + rest, tail, body) and (number(last, False)[1] == Style.OTHER or full())
 
 
 def ends_in_head(block: bytes) -> bool:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.logs import read_text
@@ -182,10 +183,29 @@ def made_lines(draw: st.DrawFn) -> list[str]:
         "critic/score/mean",
         "perf/throughput",
     ]
-    numbers = st.floats(-1e6, 1e6).map(lambda v: v or 0.125) | st.floats(1e-9, 1e-3)
+    numbers = st.builds(lambda seed, size: random.Random(seed).gauss(0, 10.0**size), st.integers(0, 10**9), st.integers(-7, 5))
     tag = draw(st.sampled_from(["", "(TaskRunner pid=7) ", "(TaskRunner pid=7, ip=10.0.0.2) "]))
     lines = []
     for step in range(9, 9 + draw(st.integers(2, 3))):
         printed = [str(step) if key == "training/global_step" else show(draw(numbers)) for key in keys]
         lines.append(f"{tag}step:{step} - " + " - ".join(f"{key}:{text}" for key, text in zip(keys, printed, strict=True)))
     return lines
+
+
+@settings(max_examples=80)
+@given(made_lines(), st.integers(45, 300), st.booleans(), st.booleans())
+def test_made_up_lines_broken_at_any_width(lines: list[str], width: int, repeat: bool, strip: bool) -> None:
+    _, missing = check(folded(lines, width, repeat, strip), lines)
+    assert missing <= len(lines)  # digits alone on a line, and nothing yet to tell that lines are broken
+
+
+@settings(max_examples=80)
+@given(made_lines(), st.data())
+def test_made_up_lines_cut_at_both_ends(lines: list[str], data: st.DataObject) -> None:
+    first = data.draw(st.integers(head_end(lines[0]), len(lines[0]) - 1))
+    last = data.draw(st.integers(head_end(lines[-1]), len(lines[-1])))
+    run = read_text("\n".join([lines[0][first:], *lines[1:-1], lines[-1][:last]]))
+    of_first = {key: value for (_, key), value in values(lines[0]).items()}
+    want = truth(lines)
+    for (step, key), printed in stored(run).items():
+        assert printed == (of_first.get(key) if step == NO_STEP else want.get((step, key))), (step, key)

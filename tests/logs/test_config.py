@@ -5,6 +5,7 @@ from __future__ import annotations
 import pprint
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,3 +148,29 @@ def test_any_printed_mapping_reads_as_python_would(value: dict[str, Any]) -> Non
 def test_words_of_a_command_line_as_values() -> None:
     words = ("1e-6", "True", "null", "3", "0.5", "'a b'", "[1, 2]", "grpo", "")
     assert [scalar(word) for word in words] == [1e-06, True, None, 3, 0.5, "a b", [1, 2], "grpo", ""]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "$@",
+        '"$@"',
+        "${@:2}",
+        "${EXTRA:-}",
+        '"${ARGS[@]}"',
+        "2>&1 | tee train.log",
+        "> out.log 2>&1 &",
+        "# the last",
+        "|| exit 1",
+        "; date",
+        "\\",
+    ],
+)
+def test_the_last_line_of_a_script(end: str) -> None:
+    run = read_text(f"python3 -m verl.trainer.main_ppo \\\n    algorithm.adv_estimator=grpo \\\n    trainer.total_epochs=15 {end}\n")
+    assert run.config == {"algorithm.adv_estimator": "grpo", "trainer.total_epochs": 15}
+    assert run.config_lines["trainer.total_epochs"] == 3
+
+
+def test_words_around_an_assignment_make_no_command() -> None:
+    assert read_text("I set trainer.total_epochs=15 & hoped; then data.train_batch_size=5 was wrong\n").config == {}

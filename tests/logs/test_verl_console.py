@@ -221,3 +221,162 @@ def test_a_summary_of_wandb_is_one_record_when_there_are_no_steps() -> None:
     assert (run.n_records, run.framework, run.format) == (1, "verl", "wandb-summary")
     assert {name: column.values[0] for name, column in run.columns.items()} == {"actor/lr": 0.0, "critic/score/mean": 1e-05}
     assert read_text(line(1) + "\n" + summary).n_records == 1
+
+
+def values(run: Run, name: str) -> list[float]:
+    return run.columns[name].values.tolist() if name in run.columns else []
+
+
+def test_a_line_broken_inside_global_step_goes_on() -> None:
+    start = "step:2 - actor/entropy:0.43511 - actor/lr:1e-06 - training/global"
+    for broken in ("\n_step:2", "_\nstep:2", "_st\nep:2", "_step\n:2", "_step:\n2"):
+        run = read_text(f"{start}{broken} - training/epoch:0 - critic/score/mean:0.125 - critic/score/max:1.0\n" + line(3) + "\n")
+        assert steps(run) == [2, 3]
+        assert (values(run, "training/global_step"), values(run, "critic/score/max")) == ([2.0], [1.0])
+
+
+def test_a_line_cut_before_global_step_takes_nothing_from_the_next() -> None:
+    first = "step:1 - actor/entropy:0.43511 - actor/lr:1e-06 - training/global_"
+    run = read_text(first + "\nstep:2 - actor/entropy:0.5 - actor/lr:1e-06 - training/global_step:2\n")
+    assert steps(run) == [1, 2]
+    assert values(run, "actor/entropy") == [0.43511, 0.5]
+    assert kinds(run) == ["cut-line"]
+
+
+def test_a_number_broken_over_two_lines_is_put_together() -> None:
+    run = read_text(
+        "step:1 - actor/grad_norm:0.2057906948029995 - perf/cpu_memory_used_gb:36.8\n"
+        "0875778198242 - actor/lr:1e-06 - training/global_step:1 - training/epoch:0\n"
+    )
+    assert values(run, "perf/cpu_memory_used_gb") == [36.80875778198242]
+    assert values(run, "training/epoch") == [0.0]
+
+
+def test_a_number_that_may_go_on_in_a_line_of_digits_is_left_out_and_said() -> None:
+    start = "step:1 - actor/grad_norm:0.2057906948029995 - perf/mfu/actor:0.25 - perf/throughput:851.09"
+    run = read_text(start + "\n62887764523\n(WorkerDict pid=1) hello\n")
+    assert "perf/throughput" not in run.columns
+    assert kinds(run) == ["cut-line"]
+
+
+def test_a_number_before_lost_pieces_of_its_line_is_left_out() -> None:
+    run = read_text(
+        "step:1 - actor/grad_norm:0.2057906948029995 - perf/cpu_memory_used_gb:36.8\n(WorkerDict pid=1) hello\n"
+        "0875778198242 - actor/lr:1e-06 - training/global_step:1\n" + line(2) + "\n"
+    )
+    assert "perf/cpu_memory_used_gb" not in run.columns
+    assert steps(run) == [1, 2]
+    assert kinds(run) == ["cut-line", "unread-lines"]
+
+
+@pytest.mark.parametrize("head", ["s\ntep:12", "step\n:12", "step:\n12", "step:1\n2", "step:12\n", "step:12 -\n"])
+def test_a_line_broken_inside_its_head_is_read(head: str) -> None:
+    rest = " actor/kl:0.5 - actor/lr:1e-06" if head.endswith("-\n") else " - actor/kl:0.5 - actor/lr:1e-06"
+    run = read_text(f"{line(11)}\n(TaskRunner pid=7) Training Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]{head}{rest}\n{line(13)}\n")
+    assert steps(run) == [11, 12, 13]
+    assert values(run, "actor/lr") == [1e-06]
+
+
+def test_a_torn_first_key_is_no_metric_unless_the_log_has_it() -> None:
+    after = "step:6 - actor/pg_loss:0.0124 - actor/lr:1e-06 - time_per_step:70.5 - critic/score/mean:0.25\n"
+    torn = read_text("oss:0.0123 - actor/lr:1e-06 - time_per_step:71.5 - critic/score/mean:0.125\n" + after)
+    assert steps(torn) == [NO_STEP, 6]
+    assert (values(torn, "time_per_step"), values(torn, "critic/score/mean")) == ([71.5, 70.5], [0.125, 0.25])
+    assert "oss" not in torn.columns
+    assert kinds(torn) == ["cut-line"]
+    whole = read_text("time_per_step:71.5 - critic/score/mean:0.125\n" + after)
+    assert values(whole, "time_per_step") == [71.5, 70.5]
+    assert kinds(whole) == []
+    assert "raining/epoch" not in read_text("raining/epoch:0 - critic/score/mean:0.125\n" + after).columns
+
+
+@pytest.mark.parametrize("end", ["0", "0.", "0.1", "-", "1e-0"])
+def test_a_last_value_without_a_line_end_is_kept_only_when_it_cannot_go_on(end: str) -> None:
+    full = "step:1 - actor/entropy:0.42977123456 - critic/score/mean:0.125 - critic/score/max:1.0\n"
+    run = read_text(f"{full}step:2 - actor/entropy:0.42977123411 - critic/score/mean:{end}")
+    assert values(run, "critic/score/mean") == [0.125]
+    assert values(run, "actor/entropy") == [0.42977123456, 0.42977123411]
+    assert kinds(run) == ["cut-line"]
+
+
+def test_one_typed_line_without_a_line_end_is_whole() -> None:
+    run = read_text("step:5 - actor/entropy:9.5 - actor/lr:1e-06 - critic/score/mean:0.25")
+    assert values(run, "critic/score/mean") == [0.25]
+    assert kinds(run) == []
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\x1b[K", "\x1b[2K\x1b[1A", "[K", "\x1b]0;title\x07", "\x1b[0m\x1b[K", "(TaskRunner pid=7) \x1b[A",
+        "Training Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]\x1b[A", "Training Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it][A",
+    ],
+)  # fmt: skip
+def test_terminal_codes_before_and_behind_a_line(before: str) -> None:
+    run = read_text(f"{line(2)}\n{before}step:3 - actor/kl:0.25 - actor/lr:1e-06\x1b[K\n{line(4)}\n")
+    assert steps(run) == [2, 3, 4]
+    assert values(run, "actor/lr") == [1e-06]
+    assert kinds(run) == []
+
+
+def test_non_breaking_spaces_are_spaces() -> None:
+    run = read_text((line(3) + "\n" + line(4) + "\n").replace(" - ", "\xa0-\xa0"))
+    assert steps(run) == [3, 4]
+    assert values(run, "actor/kl") == [0.123456, 0.123456]
+
+
+def test_two_lines_without_anything_between_them() -> None:
+    run = read_text("step:1 - actor/entropy:0.330 - critic/score/mean:0.500step:2 - actor/entropy:0.331 - critic/score/mean:0.501\n")
+    assert steps(run) == [1, 2]
+    assert (values(run, "actor/entropy"), values(run, "critic/score/mean")) == ([0.33, 0.331], [0.5, 0.501])
+    assert set(run.columns) == {"actor/entropy", "critic/score/mean"}
+
+
+@pytest.mark.parametrize(
+    ("glued", "kept"),
+    [
+        ("INFO 03-01 22:42:08 worker.py:133] x", True), ("Processed prompts:  45%|███", True), ("/usr/lib/x.py:3: UserWarning", True),
+        ("`", True), (", is this ok?", True), ("(WorkerDict pid=1) x", True), ("45%|███| 3/7", False), ("12:30:01 x", False),
+        ("2025-03-01 12:00:01 x", False), ("127.0.0.1:80", False), ("3 warnings", False), ("3it [00:01, 2.3it/s]", False),
+    ],
+)  # fmt: skip
+def test_output_glued_to_the_last_value(glued: str, kept: bool) -> None:
+    run = read_text(f"step:1 - actor/entropy:0.33 - critic/score/mean:0.5{glued}\nstep:2 - actor/entropy:0.34 - critic/score/mean:0.51\n")
+    assert steps(run) == [1, 2]
+    assert values(run, "critic/score/mean") == ([0.5, 0.51] if kept else [0.51])
+    assert kinds(run) == ([] if kept else ["cut-line"])
+    assert set(run.columns) == {"actor/entropy", "critic/score/mean"}
+
+
+def test_three_decimals_stay_three_decimals_whatever_is_glued_to_them() -> None:
+    run = read_text("step:1 - actor/kl:0.330 - actor/lr:0.000 - a/b:0.5002025-03-01 12:00:01 INFO\nstep:2 - actor/kl:0.331 - a/b:0.501\n")
+    assert values(run, "a/b") == [0.5, 0.501]
+
+
+def test_an_error_glued_to_a_metric_line_is_found() -> None:
+    run = read_text(line(1) + "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+    assert [event.kind for event in run.events] == ["gpu-oom"]
+    assert values(run, "actor/kl") == [0.123456]
+
+
+def test_a_line_behind_other_output_is_read_when_it_looks_like_the_others() -> None:
+    many = {f"k{i}": i / 7 for i in range(12)}
+    run = read_text(f"{line(1, **many)}\nsaving done{line(2, '', **many)}\n{line(3, **many)}\n")
+    assert steps(run) == [1, 2, 3]
+
+
+def test_runs_that_print_side_by_side_are_told_apart() -> None:
+    text = "".join(f"(TaskRunner pid={pid}) step:{i} - actor/kl:0.{pid}{i} - actor/lr:1e-06\n" for i in range(1, 5) for pid in (1, 2))
+    run = read_text(text + "(TaskRunner pid=2) step:5 - actor/kl:0.25 - actor/lr:1e-06\n")
+    assert steps(run) == [1, 2, 3, 4, 5]
+    assert values(run, "actor/kl") == [0.21, 0.22, 0.23, 0.24, 0.25]
+    assert run.row_lines.tolist() == [2, 4, 6, 8, 9]
+    note = next(note for note in run.notes if note.kind == "mixed-runs")
+    assert (note.line, note.data["read"], note.data["rows"], note.data["others"]) == (1, "TaskRunner pid=2", 5, "TaskRunner pid=1")
+
+
+def test_attempts_one_after_another_stay_one_run() -> None:
+    text = "".join(line(i, f"(TaskRunner pid={pid}) ") + "\n" for pid, first in ((1, 1), (2, 10)) for i in range(first, first + 12))
+    run = read_text(text + line(13, "(TaskRunner pid=1) ") + "\n")
+    assert run.n_rows == 25
+    assert "mixed-runs" not in kinds(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 
 from assistant.logs import read, read_text
 from assistant.run import NO_STEP, Style
@@ -44,3 +45,30 @@ def test_text_values_and_a_missing_step() -> None:
     assert run.row_steps.tolist() == [1, NO_STEP]
     assert run.columns["flag"].styles.tolist() == [Style.BOOL]
     assert "note" not in run.columns
+
+
+LINES = '{"step": 1, "data": {"actor/kl": 0.5, "actor/lr": 1e-06}}\n{"step": 2, "data": {"actor/kl": 0.25, "actor/lr": 1e-06}}\n'
+
+
+@pytest.mark.parametrize("before", ["Why does my reward not rise?\n\n", "```json\n", "see: my log\nof today\n"])
+def test_words_before_the_objects(before: str) -> None:
+    run = read_text(before + LINES)
+    assert (run.format, run.row_steps.tolist(), run.unread_lines) == ("verl-jsonl", [1, 2], 0)
+    assert run.row_lines.tolist() == [before.count("\n") + 1, before.count("\n") + 2]
+
+
+@pytest.mark.parametrize(("at", "kept"), [(3, 2), (20, 2), (25, 1), (35, 1)])
+def test_a_first_line_cut_at_its_start(at: int, kept: int) -> None:
+    run = read_text(LINES[at:])
+    assert run.row_steps.tolist() == [NO_STEP, 2]
+    assert run.columns["actor/lr"].values.tolist() == [1e-06, 1e-06]
+    assert run.columns["actor/kl"].values.tolist() == [0.5, 0.25][2 - kept :]
+    assert [note.kind for note in run.notes] == ["cut-line"]
+
+
+def test_of_a_cut_last_object_the_whole_values_are_kept() -> None:
+    run = read_text(LINES[:-4])
+    assert run.row_steps.tolist() == [1, 2]
+    assert run.columns["actor/kl"].values.tolist() == [0.5, 0.25]
+    assert run.columns["actor/lr"].values.tolist() == [1e-06]
+    assert [note.kind for note in run.notes] == ["cut-line"]
