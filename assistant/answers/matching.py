@@ -50,9 +50,8 @@ class Matcher(Comparing):
             proof = self._value(numeral, row, previous, metric)
             fact = self.grounds.by_id.get(proof.source or "") if proof is not None else None
             metric = (fact.metric or metric) if fact is not None else metric
-            if proof is not None and (step := row.step_of(numeral)) is not None:
-                if proof.status in ("run", "unverified"):
-                    (proven_steps if proof.status == "run" else doubted).add(step)
+            if proof is not None and proof.status in ("run", "unverified") and (step := row.step_of(numeral)) is not None:
+                (proven_steps if proof.status == "run" else doubted).add(step)
             values.append((numeral, proof))
         by_start = {numeral.start: proof for numeral, proof in values}
         for numeral in row.numbers:

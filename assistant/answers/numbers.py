@@ -134,10 +134,15 @@ def _known_steps(evidence: Evidence) -> dict[int, str]:
 
 
 def _of_metric(candidates: Iterable[Fact], markdown: str, position: int, evidence: Evidence) -> list[Fact]:
-    """Those of the metric that is named last before ``position`` in the same line; all of them when none is named there."""
+    """Those of the metric that is named last before ``position`` in the same line; all of them when none is named there.
+
+    A finding's own sentence may speak of another metric than the one named before it, but not right behind that name.
+    """
     rows = list(candidates)
     line = markdown[markdown.rfind("\n", 0, position) + 1 : position]
-    names = [match[1] for match in _CODE.finditer(line) if match[1] in evidence.diagnosis.run.columns]
+    names = [match for match in _CODE.finditer(line) if match[1] in evidence.diagnosis.run.columns]
     if not names:
         return rows
-    return [fact for fact in rows if fact.metric in (names[-1], None) or fact.id in evidence.told]
+    name = names[-1]
+    directly = not line[name.end() :].strip(" \t:：=")
+    return [fact for fact in rows if fact.metric in (name[1], None) or (fact.id in evidence.told and not directly)]

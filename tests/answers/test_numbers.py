@@ -87,6 +87,14 @@ def test_a_changed_value_is_noticed(data: st.DataObject) -> None:
     assert found.status == "unverified"
 
 
+def test_a_value_that_a_finding_tells_is_not_another_metrics() -> None:
+    markdown, evidence = written("why is pg_loss positive?")
+    told = next(f for f in evidence.facts if f.metric == "actor/pg_loss" and f.step == 40)
+    place = next(m for m in stepped(markdown) if markdown[: m.start()].endswith("`critic/score/mean` "))
+    tampered = markdown[: place.start()] + told.text + markdown[place.end() :]
+    assert next(n for n in check(tampered, evidence) if n.start == place.start()).status == "unverified"
+
+
 @given(st.data())
 @settings(max_examples=100, deadline=None)
 def test_a_changed_step_is_noticed(data: st.DataObject) -> None:
