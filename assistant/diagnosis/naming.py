@@ -20,7 +20,7 @@ _VALIDATION = re.compile(r"^(val-core|val-aux)/(.*)/([^/]+)/((?:mean|std)@\d+|(?
 _EXPORTED_VALIDATION = re.compile(r"^(val-core|val-aux)_(.*)_([^_]+)_((?:mean|std)@\d+|(?:best|worst|maj|pass)@\d+_(?:mean|std))$")
 _OLD_VALIDATION = re.compile(r"^(?:val/)?test_score/(.*)$")
 _EVALUATION: Mapping[str, re.Pattern[str]] = {
-    "sb3": re.compile(r"^(?P<source>eval/)?(?:mean_(?P<variable>reward)|(?<=/)success_rate)$"),
+    "sb3": re.compile(r"^(?:(?P<source>eval/)?(?:mean_(?P<variable>reward)|(?<=/)success_rate)|episode_reward)$"),
     "trl": re.compile(r"^(?P<source>eval)[/_](?P<variable>reward)$"),
     "rllib": re.compile(r"^(?P<source>evaluation)/(?:.*/)?episode_(?:reward|return)_mean(?P<variable>)$"),
     "openrlhf": re.compile(r"^(?P<source>eval(?:_.+)?)_(?P<variable>pass1|reward)$"),
@@ -30,6 +30,9 @@ _EVALUATION: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """What validation is called by frameworks that print one mean a data set."""
+
+_SAME_EVALUATION: Mapping[tuple[str, str], str] = {("sb3", "episode_reward"): "eval/mean_reward"}
+"""(framework, key) → the key under which its tables print the same evaluation."""
 
 FAMILIES: Mapping[str, str] = {
     "unsloth": "trl",
@@ -46,7 +49,7 @@ FAMILIES: Mapping[str, str] = {
 """Frameworks that print another's keys share its table: whoever trains through the Hugging Face trainer prints what TRL prints."""
 
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "preference": ("rewards/margins", "rewards/chosen", "rewards/rejected", "rewards/accuracies", "margin", "log_odds_chosen"),
+    "preference": ("rewards/margins", "rewards/chosen", "rewards/rejected", "rewards/accuracies", "margin", "Margin", "log_odds_chosen"),
     "rl": (
         "reward",
         "reward_std",
@@ -190,7 +193,7 @@ def resolve(names: Iterable[str], framework: str) -> dict[str, Name]:
     for name, every in spelled.items():
         entry = next((e for table in chain for one in every for e in _entries(table, one) if e.applies(present, kind)), None)
         canonical, scale = (entry.canonical, entry.scale) if entry else ("", 1.0)
-        if not canonical and validation_key(name, framework):
+        if not canonical and validation_key(name, framework) and _SAME_EVALUATION.get((home, name)) not in present:
             canonical = "validation"
         resolved[name] = Name(canonical, scale)
     return resolved

@@ -146,6 +146,46 @@ class Table:
         if len(layout.rows) >= CHUNK:
             self._flush(layout)
 
+    def add_many(
+        self,
+        steps: Sequence[int],
+        lines: Sequence[int],
+        parts: Sequence[tuple[int, Layout, int, int]],
+        values: Sequence[tuple[float, ...]],
+        styles: Sequence[bytes],
+        texts: Mapping[int, Mapping[int, str]],
+        parted: Sequence[int] = (),
+    ) -> None:
+        """Records with the same names, each of one row a part: (lines further down, layout, from, to: which of its values).
+
+        ``steps`` and ``lines``: one a record; ``texts``: of some records (by number), by position among its values;
+        ``parted``: numbers of the records that are others than those before, although they print the same step.
+        """
+        n, k, first = len(values), len(parts), len(self.steps)
+        for _, layout, _, _ in parts:
+            if not layout.n:
+                for key in layout.keys:
+                    self._column(key)
+        self.steps.extend(steps if k == 1 else [step for step in steps for _ in range(k)])
+        self.lines.extend(lines if k == 1 and not parts[0][0] else [line + part[0] for line in lines for part in parts])
+        self.layout_of_row.extend([self._layout_ids[part[1].keys] for part in parts] * n)
+        self._parted.extend(first + record * k for record in parted)
+        if k > 1:
+            self._joined.extend(row for row in range(first, first + n * k) if (row - first) % k)
+        for record, found in texts.items():
+            for part, (_, layout, a, b) in enumerate(parts):
+                for position in range(a, b):
+                    if position in found:
+                        self._column(layout.keys[position - a]).texts[first + record * k + part] = found[position]
+        for part, (_, layout, a, b) in enumerate(parts):
+            whole = a == 0 and b == len(values[0])
+            layout.rows.extend(range(first + part, first + n * k, k))
+            layout.values.extend(values if whole else [row[a:b] for row in values])
+            layout.styles.extend(styles if whole else [row[a:b] for row in styles])
+            layout.n += n
+            if len(layout.rows) >= CHUNK:
+                self._flush(layout)
+
     def _column(self, key: str) -> _Growing:
         column = self._growing.get(key)
         if column is None:

@@ -102,10 +102,18 @@ OWN = (
         scale=r"Attempted loss scale: ([\d.]+)",
         reduced=r"reducing to ([\d.]+)",
     ),
+    _own(  # vLLM's first engine tells every 50th time, SGLang each time
+        "kv-preempted",
+        "is preempted by ",
+        "KV cache pool is full. Retract requests",
+        "Decode out of memory happened",
+        total=r"total_num_cumulative_preemption=(\d+)",
+        retracted=r"#retracted_reqs: (\d+)",
+    ),
     _own("start", "ray init kwargs:", "TaskRunner hostname:", "Started a local Ray instance"),
     _own("file-logger", "Creating file logger at", "Saving tensorboard log to"),
 )
-_MUST_MATCH = frozenset({"rollout-queue", "total-steps", "optimizer-steps", "dataset-size", "dataset-filtered"})
+_MUST_MATCH = frozenset({"kv-preempted", "rollout-queue", "total-steps", "optimizer-steps", "dataset-size", "dataset-filtered"})
 
 
 _LATEST = ("scale", "reduced")

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 BLOCK = 2 << 20
-SLICE = 64 << 10
+SLICE = 8 << 10
 LONGEST_LINE = 64 << 20
+_BOMB_BYTES, _BOMB_RATIO = 1 << 30, 400
+"""What grows beyond this size, and by more than this factor, is no log but made to fill a machine."""
+
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -121,12 +124,16 @@ class Source:
     def _gunzip(self, data: Iterator[bytes]) -> Iterator[bytes]:
         unpacker = zlib.decompressobj(31)
         started = False
+        size = 0
         try:
             for piece in data:
                 while piece:
                     started = True
                     if out := unpacker.decompress(piece, BLOCK * 2):
+                        size += len(out)
                         yield out
+                        if self._swells(size):
+                            return
                     if unpacker.eof:  # several archives in one file
                         piece = unpacker.unused_data.lstrip(b"\x00")
                         unpacker = zlib.decompressobj(31)
@@ -139,11 +146,18 @@ class Source:
         yield unpacker.flush()
         self.cut_archive = started and not unpacker.eof
 
+    def _swells(self, size: int) -> bool:
+        """Whether to stop unpacking: what came out is a bomb."""
+        if size > _BOMB_BYTES and size > _BOMB_RATIO * self.n_bytes:
+            self.cut_archive = True
+        return self.cut_archive
+
     def _unzstd(self, data: Iterator[bytes]) -> Iterator[bytes]:
         import zstandard
 
         unpacker = zstandard.ZstdDecompressor().decompressobj()
         started = False
+        size = 0
         try:
             for packed in data:
                 for start in range(0, len(packed), SLICE):
@@ -151,7 +165,10 @@ class Source:
                     while piece:
                         started = True
                         if out := unpacker.decompress(piece):
+                            size += len(out)
                             yield out
+                            if self._swells(size):
+                                return
                         piece = b""
                         if unpacker.eof:  # several frames in one file
                             piece = unpacker.unused_data

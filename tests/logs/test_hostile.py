@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import io
 import time
+from collections.abc import Callable
 
 import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.logs import UnreadableLog, read, read_text
+from assistant.logs import UnreadableLog, read, read_text, stream
 from assistant.messages import has, say
 
 LOG = "".join(f"(TaskRunner pid=7) step:{i} - actor/entropy:{i / 100!r} - actor/kl:0.00{i}\n" for i in range(1, 60))
@@ -133,3 +134,16 @@ def test_a_missing_file_and_an_empty_folder_are_told_apart(tmp_path) -> None:  #
     with pytest.raises(UnreadableLog, match="missing"):
         read(tmp_path / "none.log")
     assert [note.kind for note in read(tmp_path).notes] == ["empty-folder"]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_a_packed_log_that_swells_beyond_measure_is_not_unpacked_to_its_end(
+    pack: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "_BOMB_BYTES", 8 << 20)
+    metrics = b"step:1 - actor/entropy:0.431 - critic/score/mean:0.250\n"
+    run = read(pack(metrics + b"0" * (64 << 20)))
+    assert run.n_records == 1
+    assert "cut-archive" in [note.kind for note in run.notes]
+    kept = read(pack(metrics * 20_000))
+    assert (kept.n_lines, [note.kind for note in kept.notes if note.kind == "cut-archive"]) == (20_000, [])

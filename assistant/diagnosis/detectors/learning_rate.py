@@ -10,7 +10,7 @@ from assistant.diagnosis.facts import configured, count, derived, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.stats import baseline, median
 from assistant.diagnosis.view import RunView
-from assistant.run import NO_STEP, Point, Series, Style
+from assistant.run import NO_STEP, SCIENTIFIC, Point, Series, Style
 
 LR = "actor_rollout_ref.actor.optim.lr"
 
@@ -19,12 +19,22 @@ def _rates(view: RunView) -> list[Series]:
     return [s for name in ("policy_lr", "critic_lr", "train_lr") if (s := clean(view[name])) is not None]
 
 
+_TOO_COARSE = 1e-8
+"""Half a unit of the last printed decimal, above which usual learning rates (1e-7 and more) may print as zero."""
+
+
+def _rounded_away(series: Series) -> bool:
+    """Whether the last rate prints as zero by a printer that shows too few decimals for one."""
+    decimals = series.styles[-1] < SCIENTIFIC
+    return bool(series.values[-1] == 0.0 and decimals) and series.resolution(-1) > _TOO_COARSE
+
+
 @detector("learning-rate-rounded")
 def learning_rate_rounded(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     rates = _rates(view)
     if not rates:
         return NotChecked("policy_lr")
-    rounded = [s for s in rates if s.styles[-1] == Style.FIXED3 and s.values[-1] == 0.0 and s.scale == 1.0]
+    rounded = [s for s in rates if _rounded_away(s) and s.scale == 1.0]
     summary = not rounded and rates[0].steps[-1] == NO_STEP and len(rates[0]) == 1 and rates[0].values[0] == 0.0
     if summary:
         rounded = rates[:1]
@@ -32,11 +42,11 @@ def learning_rate_rounded(view: RunView, t: Thresholds) -> Finding | NotChecked 
         return None
     series = rounded[0]
     facts: dict[str, Quantity] = {"shown": printed(series.point(-1)), "step": step_fact(series, -1)}
-    variant = "summary" if summary else "default"
+    variant = "summary" if summary else "default" if series.styles[-1] == Style.FIXED3 else "decimals"
     rate = view.number(LR) if series.name.startswith("actor") else view.number("critic.optim.lr")
     if rate is not None:
         facts["rate"] = configured(rate, LR if series.name.startswith("actor") else "critic.optim.lr", view.run.config_lines.get(LR))
-        variant = "configured" if rate > 0 and not summary else variant
+        variant = "configured" if rate > 0 and variant == "default" else variant
     return Finding(
         "learning-rate-rounded",
         confidence=0.95,
@@ -55,8 +65,10 @@ def learning_rate_zero(view: RunView, t: Thresholds) -> Finding | NotChecked | N
     if not rates:
         return NotChecked("policy_lr")
     series = rates[0]
+    if _rounded_away(series):
+        return NotChecked("policy_lr")
     if series.styles[-1] == Style.FIXED3:
-        return NotChecked("policy_lr") if series.values[-1] == 0.0 else None
+        return None
     zero = series.values == 0.0
     if zero.all():
         if len(zero) < t.steps:

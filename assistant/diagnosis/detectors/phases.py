@@ -11,7 +11,7 @@ from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
 from assistant.diagnosis.lasting import certainty, evidence, holds
 from assistant.diagnosis.timing import StepTimes, step_number, step_times
 from assistant.diagnosis.view import RunView
-from assistant.run import FloatArray
+from assistant.run import FloatArray, SourceLine
 
 
 def _shared(times: StepTimes, *parts: str) -> dict[str, Quantity]:
@@ -311,11 +311,18 @@ def tool_latency(view: RunView, t: Thresholds) -> Finding | None:
 _SLOWEST = "timing_s/agent_loop/slowest/"
 
 
-@detector("kv-preemption", needs=("agent_preempted_mean",))
-def kv_preemption(view: RunView, t: Thresholds) -> Finding | None:
+@detector("kv-preemption")
+def kv_preemption(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Requests thrown out of the KV cache and computed again; −1 means that the engine does not say."""
+    for event in view.events("kv-preempted"):
+        if (times := int(event.data.get("repeats", 1))) >= t.messages:
+            facts: dict[str, Quantity] = {"times": count(times, "messages"), "line": count(event.line)}
+            excerpt = (SourceLine(event.line, event.text),)
+            last = event.data.get("last_step", event.step)
+            return Finding("kv-preemption", None, 0.8, event.step, last, (), facts, variant="engine", excerpt=excerpt)
     series = view["agent_preempted_mean"]
-    assert series is not None
+    if series is None:
+        return NotChecked("agent_preempted_mean")
     at = holds(series.values > t.level, 3, 5)
     if at is None:
         return None

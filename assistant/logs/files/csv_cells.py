@@ -137,8 +137,10 @@ def converted(cells: Sequence[str]) -> Block:
         numbers = list(map(float, cells))
     except ValueError:
         return _one_by_one(cells, given)
+    decimals = _same_decimals(cells)
+    if decimals and list(map(f"%.{decimals}f".__mod__, numbers)) == list(cells):
+        return Block(given, np.array(numbers), FIXED_DECIMALS + decimals, {})
     if _in_full(numbers, cells):
-        decimals = _same_decimals(cells)
         return Block(given, np.array(numbers), FIXED_DECIMALS + decimals if decimals else int(Style.REPR), {})
     if all(number.is_integer() and abs(number) < MAX_WHOLE for number in numbers) and [str(int(n)) for n in numbers] == list(cells):
         return Block(given, np.array(numbers), int(Style.INT), {})

@@ -61,6 +61,8 @@ def sources_in(folder: Path) -> list[Source]:
             files = []
         if any(name.startswith(("run-", "offline-run-")) for name in folders):  # wandb's link to one of them, copied
             folders[:] = [name for name in folders if name != "latest-run"]
+        if any(name.endswith(".swanlab") for name in files):  # its points, once more, a file a metric
+            folders[:] = [name for name in folders if name != "logs"]
         folders[:] = sorted(
             name
             for name in folders

@@ -50,6 +50,11 @@ def names() -> list[str]:
     return sorted({one.name for one in _offered()} | {name for one in _offered() for name in one.frameworks} | {"verl"})
 
 
+def known_frameworks() -> list[str]:
+    """Names of all frameworks that are told apart."""
+    return sorted({name for one in _offered() for name in one.frameworks} | {"verl"})
+
+
 def by_name(name: str) -> list[Format]:
     """The text formats called ``name``, or that read the framework ``name``; the most specific first."""
     named = [one for one in text_formats() if one.name == name]
@@ -100,6 +105,7 @@ __all__ = [
     "choose",
     "claimed",
     "file_formats",
+    "known_frameworks",
     "names",
     "shape_of",
     "text_formats",

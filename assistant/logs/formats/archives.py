@@ -1,7 +1,7 @@
 """Zip and tar archives of a run's files, also packed with gzip or zstd. Nothing is written outside a temporary folder.
 
-Only files that can belong to a run are unpacked, under names made safe, up to a total size and number; links, devices
-and archives in archives are passed over.
+Only files that can belong to a run are unpacked, under names made safe, up to a total size and number; links and devices
+are passed over. An archive in an archive is unpacked, one in that is left out (and counted).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -32,6 +32,7 @@ _MAX_EMPTY = 100
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _MLFLOW = re.compile(r"(?:^|/)(?:metrics|params)/[^.]+$")
+_NESTED = re.compile(r"\.(?:zip|tar|tgz|tar\.gz|tar\.zst)$", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^\w.@%+=,()\[\] \-]")
 
 
@@ -55,16 +56,20 @@ def _unpacked_head(head: bytes) -> bytes:
 class Unpacked:
     """Files of an archive as they come out; ``left_out`` counts those that were not taken, ``damaged`` says it broke off."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, within: Unpacked | None = None) -> None:
         self.folder = folder
         self.left_out = 0
         self.damaged = False
-        self._size = 0
-        self._files = 0
+        self._within = within
+        self._size: int = within._size if within else 0
+        self._files: int = within._files if within else 0
 
     def take(self, name: str, size: int, opened: Callable[[], IO[bytes] | None], changed: float | None = None) -> None:
         """Writes a member when it can belong to a run and the limits allow it."""
         safe = safe_path(name)
+        if safe is not None and _NESTED.search(safe.name):
+            self._archive(safe, size, opened)
+            return
         if safe is None or not (kind_of(safe.name) or _MLFLOW.search(safe.as_posix())):
             return
         if self._files >= MAX_FILES or self._size + size > MAX_BYTES:
@@ -89,6 +94,33 @@ class Unpacked:
         if changed:
             with suppress(OSError, OverflowError, ValueError):
                 os.utime(path, (changed, changed))
+
+    def _archive(self, safe: PurePosixPath, size: int, opened: Callable[[], IO[bytes] | None]) -> None:
+        """Unpacks an archive that lies in this one into a folder of its name."""
+        stream = opened() if self._within is None and self._files < MAX_FILES and self._size + size <= MAX_BYTES else None
+        if stream is None:
+            self.left_out += 1
+            return
+        with tempfile.TemporaryFile() as file, stream:
+            while piece := stream.read(_PIECE):
+                self._size += len(piece)
+                if self._size > MAX_BYTES:
+                    self.left_out += 1
+                    return
+                file.write(piece)
+            file.seek(0)
+            head = file.read(1024)
+            file.seek(0)
+            inner = Unpacked(self.folder.joinpath(*safe.parent.parts, _NESTED.sub("", safe.name) or "archive"), self)
+            if head.startswith(_ZIP):
+                unpack_zip(file, inner)
+            elif _is_tar(head) or _is_tar(_unpacked_head(head)):
+                unpack_tar(_Stream(_plain(iter(lambda: file.read(_PIECE), b""), head)), inner)
+            else:
+                self.left_out += 1
+        self._size, self._files = inner._size, inner._files
+        self.left_out += inner.left_out
+        self.damaged = self.damaged or inner.damaged
 
 
 def safe_path(name: str) -> PurePosixPath | None:
@@ -158,7 +190,7 @@ class _Stream:
         return data[:size]
 
 
-def _plain(pieces: Pieces, head: bytes) -> Iterator[bytes]:
+def _plain(pieces: Iterable[bytes], head: bytes) -> Iterator[bytes]:
     """The pieces without gzip or zstd around them."""
     if head.startswith(_GZIP):
         unpacker = zlib.decompressobj(31)

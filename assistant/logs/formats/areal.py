@@ -21,6 +21,7 @@ class ArealReader(BlockRows):
 
     fixed = True
     lasting_step = True
+    goes_on = "(?:├[^\\n]*\\n)?│".encode()
 
     def __init__(self, marks: Sequence[bytes]) -> None:
         super().__init__(marks)

@@ -147,7 +147,7 @@ class TrackioDatabase(_Database):
         writer = RowWriter(rows)
         query = f"SELECT id, step, metrics FROM metrics WHERE {who} = ? ORDER BY id"
         for place, step, metrics in connection.execute(query, (run_id,)):
-            found = line_object(str(metrics).encode("utf-8", "replace"))
+            found = line_object(metrics if isinstance(metrics, bytes) else str(metrics).encode("utf-8", "replace"))
             if isinstance(found, dict) and isinstance(step, int):
                 writer.add({"step": step, **{key: value for key, value in found.items() if key != "step"}}, int(place))
         writer.finish()

@@ -160,7 +160,7 @@ class DictFormat:
     def score(self, head: Head) -> Fit:
         if _json_lines(head):
             return Fit()
-        one = score_lines(head, (b"{'", b'{"', b"\xe2\x80\x98", b"{&"), self.reader, "dicts with names of metrics")
+        one = score_lines(head, (b"{'", b'{"', b"{\xe2\x80", b"\xe2\x80\x98", b"{&"), self.reader, "dicts with names of metrics")
         if one.lines and one.share > 0.9:
             return one
         many = score_parts(head, (b"{'", b"{\n", b"{ \n", b'{"', b"': ", b'": '), self.reader, "dicts with names of metrics")

@@ -99,6 +99,8 @@ _COMPILED = tuple((name, weight, re.compile(pattern)) for name, weight, pattern 
 _THROUGH_HF = ("ms-swift", "unsloth", "llama-factory")
 _HF = frozenset({"trl", "hf-trainer", *_THROUGH_HF})
 _LLAMA_FACTORY_PPO = frozenset({"loss", "reward", "learning_rate", "epoch"})
+_REWARD_MODEL = frozenset({"mean_reward", "accuracy", "margin"})
+"""What TRL's reward model training prints."""
 
 
 def framework_by_names(names: Iterable[str], seen: Mapping[str, int] | None = None, default: str = "generic") -> str:
@@ -114,7 +116,7 @@ def framework_by_names(names: Iterable[str], seen: Mapping[str, int] | None = No
         for name in _THROUGH_HF:
             if seen and name in seen and best:
                 return name
-    if best == "hf-trainer" and "trl" in counts:
+    if best == "hf-trainer" and ("trl" in counts or _REWARD_MODEL.issubset(known)):
         return "trl"
     if best == "hf-trainer" and counts["hf-trainer"] < 2 and "learning_rate" not in known and "eval_loss" not in known:
         return default

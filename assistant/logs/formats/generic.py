@@ -16,6 +16,7 @@ from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.shapes.dict_places import Found
 from assistant.logs.shapes.dicts import OPEN, Accepts, DictReader
 from assistant.logs.shapes.lines import UNIT, VALUE, LineFormat, LinesReader, pairs
+from assistant.logs.shapes.repeats import Batch
 from assistant.logs.shapes.rows import Place, Reading, Row
 from assistant.logs.shapes.scoring import score_lines
 
@@ -60,7 +61,7 @@ def find(text: str) -> Reading | None:
     metrics = [place for place in places if place.start not in steps]
     words = sum(1 for place in metrics if METRIC_WORD.search(place.key))
     strong = sum(1 for place in metrics if _STRONG_WORD.search(place.key))
-    if words + (step is not None) < 2 or 2 * words < len(metrics) or (not strong and words < 3):
+    if words + (step is not None) < 2 or 2 * (words + (step is not None)) < len(metrics) or (not strong and words < 3):
         return None
     first = min([place.start for place in places] + ([step[0]] if step else []))
     head = max(text.rfind(" ", 0, max(first - 60, 0)), 0)
@@ -97,7 +98,7 @@ class GenericReader(LinesReader):
 
     def __init__(self, marks: Sequence[bytes]) -> None:
         super().__init__(marks, find)
-        self._waiting: list[tuple[Row, int]] = []
+        self._waiting: list[tuple[Row, int] | tuple[Batch, int]] = []
         self._count: dict[int, int] = {}
         self._open_keys: set[str] = set()
         self._open_layout: Layout | None = None
@@ -122,10 +123,31 @@ class GenericReader(LinesReader):
 
     def _settle(self, short: bool) -> None:
         waiting, self._waiting = self._waiting, []
-        for row, line in waiting:
-            if short or self._count[id(row.layout)] > 1:
-                self._record(row, line)
+        for what, where in waiting:
+            if not short and self._count[id(what.layout)] < 2:
+                continue
+            if isinstance(what, Batch):
+                self._records(what, where)
+            else:
+                self._record(what, where)
         self._settled = True
+
+    def repeats(self) -> bool:
+        return (latest := self.rows.latest) is not None and latest[1]
+
+    def put_many(self, batch: Batch) -> None:
+        mark = id(batch.layout)
+        self._count[mark] = self._count.get(mark, 0) + len(batch.values)
+        if not self._settled:
+            self._waiting.append((batch, self.line))
+        else:
+            self._records(batch, self.line)
+
+    def _records(self, batch: Batch, line: int) -> None:
+        keys = batch.layout.keys
+        self.append_many(batch, [(0, batch.layout, 0, len(keys))], line)
+        self._open_keys, self._open_layout = set(keys), batch.layout
+        self._last_line = line + batch.lines[-1]
 
     def _record(self, row: Row, line: int) -> None:
         keys = row.layout.keys
@@ -192,6 +214,15 @@ class Generic(LineFormat):
                 {"step": 310, "values": {"train_loss": "nan", "acc": 91.6}},
             ],
             "generic",
+        ),
+        Sample(
+            "iter 250: loss 2.1034, time 210.31ms, mfu 12.34%\niter 251: loss 2.0871, time 209.87ms, mfu 12.36%\n",
+            [
+                {"step": 250, "values": {"loss": 2.1034, "time": 210.31, "mfu": 12.34}},
+                {"step": 251, "values": {"loss": 2.0871, "mfu": 12.36}},
+            ],
+            "generic",
+            "nanoGPT",
         ),
     )
 

@@ -25,6 +25,9 @@ class MegatronReader(LinesReader):
             return
         super().piece(raw, last)
 
+    def repeats(self) -> bool:
+        return self.latest_stands_alone()
+
 
 class Megatron(LineFormat):
     name = "megatron"

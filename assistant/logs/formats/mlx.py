@@ -1,4 +1,5 @@
-"""MLX fine-tuning: ``Iter 25: Train loss 1.593, Learning Rate 7.000e-05, It/sec 0.999``."""
+"""MLX fine-tuning: ``Iter 25: Train loss 1.593, Learning Rate 7.000e-05, It/sec 0.999``; mlx-lm-lora: ``Iter 25: loss 1.593,
+lr 7.000e-05, it/s 0.999``."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from assistant.logs.formats.base import Sample
 from assistant.logs.shapes.lines import VALUE, LineFormat, pairs
 from assistant.logs.shapes.rows import Reading
 
-_HEAD = re.compile(r"(?<![\w.])Iter (\d{1,12}): (?=(?:Train|Val|Test|[A-Z][\w/ ]*) )")
-_PAIR = re.compile(rf"(?:: |, )(?P<key>[A-Z][A-Za-z/ _]{{0,40}}?)\s{VALUE}\s?(?:GB|MB|s|ms|tokens)?(?=,|\s*$)")
+_HEAD = re.compile(r"(?<![\w.])Iter (\d{1,12}): (?=(?:Train|Val|Test|[A-Z][\w/ ]*) |loss \S+, .*\b(?:it/s|tok/s|peak_mem) )")
+_PAIR = re.compile(rf"(?:: |, )(?P<key>[A-Za-z][A-Za-z/ _]{{0,40}}?)\s{VALUE}\s?(?:GB|MB|s|ms|tokens)?(?=,|\s*$)")
 
 
 class Mlx(LineFormat):
@@ -29,6 +30,13 @@ class Mlx(LineFormat):
                 {"step": 25, "values": {"Train loss": 1.593, "Learning Rate": 7e-05, "Trained Tokens": 9699, "Peak mem": 8.104}},
             ],
             "mlx",
+        ),
+        Sample(
+            "\nIter 10: loss 0.693, chosen_r 0.012, rejected_r -0.004, acc 0.500, margin 0.016, lr 1.000e-05, it/s 0.412, tok/s 310.250,"
+            " peak_mem 7.512GB\n",
+            [{"step": 10, "values": {"loss": 0.693, "rejected_r": -0.004, "acc": 0.5, "margin": 0.016, "lr": 1e-05, "tok/s": 310.25}}],
+            "mlx",
+            "mlx-lm-lora, DPO",
         ),
     )
 

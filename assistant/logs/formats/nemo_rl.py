@@ -18,6 +18,7 @@ _BULLET = re.compile(rf"^[^\w]*(?:•|â€¢|[-*?])\s+(?P<key>[A-Za-z][^:]{{0,1
 class BulletReader(BlockRows):
     fixed = True
     lasting_step = True
+    goes_on = "(?:[^\\n=]{0,80}\\n){0,3}?[^A-Za-z0-9\\n=]{0,20}(?:•|[-*?]) +[A-Za-z][^:\\n]{0,100}: +[-\\d]".encode()
 
     def piece(self, raw: bytes, last: bool) -> None:
         text = raw.decode("utf-8", "replace")

@@ -1,4 +1,5 @@
-"""Stable-Baselines (2 and 3): tables of ``| name | value |``, names indented under ``| group/ | |``."""
+"""Stable-Baselines (2 and 3): tables of ``| name | value |``, names indented under ``| group/ | |``, and the lines that its
+evaluation prints: ``Eval num_timesteps=10000, episode_reward=115.83 +/- 3.20``."""
 
 from __future__ import annotations
 
@@ -13,6 +14,10 @@ from assistant.logs.shapes.scoring import score_parts
 _ROW = re.compile(rb"^(?P<before>[^|]{0,200})\|(?P<indent> *)(?P<key>[^|]*?)\s*\|\s*(?P<value>[^|]*?)\s*\|\s*$")
 _BORDER = re.compile(rb"^[\s>]*-{8,}\s*$")
 _NUMBER = re.compile(NUMBER + r"|True|False|None")
+_EVAL = re.compile(
+    rb"(?:.*\s)?Eval num_timesteps=(?P<step>\d{1,15}), (?P<key>episode_reward)=(?P<value>[-\w.+]+) (?P<spread>\+/-) (?P<std>[\w.+]+)\s*$"
+)
+_EVAL_MORE = re.compile(rb"(?P<key>Episode length|Success rate): (?P<value>[-\w.+]+)(?: (?P<spread>\+/-) (?P<std>[\w.+]+)|%)\s*$")
 _STEPS = ("time/total_timesteps", "total_timesteps", "time/total timesteps", "total timesteps")
 _KNOWN = re.compile(
     r"(?:.*/)?(?:total_?\s?timesteps|ep_(?:rew|len)_mean|mean_reward|mean_ep_length|fps|approx_?kl|clip_?frac(?:tion)?|explained_variance"
@@ -20,18 +25,31 @@ _KNOWN = re.compile(
 )
 
 
+_EVALUATES = b"Eval num_timesteps="
+
+
 class TableReader(BlockRows):
     """A border, or a name that comes again, ends a record."""
+
+    goes_on = rb"[^|\n]{0,200}\|"
 
     def __init__(self, marks: Sequence[bytes]) -> None:
         super().__init__(marks)
         self._group = ""
         self._known = False
+        self._evaluating = -1  # the line of an evaluation read last
 
     def piece(self, raw: bytes, last: bool) -> None:
         row = _ROW.match(raw)
         if row is None:
-            if _BORDER.match(raw):
+            if evaluation := _EVAL.match(raw):
+                self.close()
+                self.block_step = int(evaluation["step"])
+                self.step_at(*(len(raw[:at].decode("utf-8", "replace")) for at in evaluation.span("step")))
+                self._printed(evaluation, raw)
+            elif self.line == self._evaluating + 1 and (more := _EVAL_MORE.match(raw)):
+                self._printed(more, raw)
+            elif _BORDER.match(raw):
                 self.close()
             return
         key = row["key"].decode("utf-8", "replace").strip()
@@ -59,6 +77,15 @@ class TableReader(BlockRows):
         self._known = self._known or _KNOWN.match(full) is not None
         self.cell(full, value, place)
 
+    def _printed(self, found: re.Match[bytes], raw: bytes) -> None:
+        """A mean of an evaluation, and its spread over the episodes."""
+        for name, group in (("", "value"), (" +/-", "std")):
+            digits = (found[group] or b"").decode()
+            if _NUMBER.fullmatch(digits):
+                self.cell(found["key"].decode() + name, digits, len(raw[: found.start(group)].decode("utf-8", "replace")))
+        self._known = True
+        self._evaluating = self.line
+
     def close(self) -> None:
         if self.n_cells and not self._known:
             self.open_block()
@@ -73,7 +100,7 @@ class Sb3:
     frameworks = ("sb3",)
     rank = SPECIFIC
     console = True
-    marks = (b"|", b"--------")
+    marks = (b"|", b"--------", _EVALUATES, b"Episode length: ", b"Success rate: ")
     samples: Sequence[Sample] = (
         Sample(
             "-----------------------------------\n| rollout/           |            |\n|    ep_rew_mean     | -1.02e+03  |\n"
@@ -88,12 +115,24 @@ class Sb3:
             "sb3",
             "Stable-Baselines 2",
         ),
+        Sample(
+            "Eval num_timesteps=10000, episode_reward=115.83 +/- 3.20\nEpisode length: 160.00 +/- 0.00\nSuccess rate: 25.00%\n"
+            "New best mean reward!\n",
+            [
+                {
+                    "step": 10000,
+                    "values": {"episode_reward": 115.83, "episode_reward +/-": 3.2, "Episode length": 160.0, "Success rate": 25.0},
+                }
+            ],
+            "sb3",
+            "an evaluation without a table",
+        ),
     )
 
     def score(self, head: Head) -> Fit:
-        if b"|" not in head.block:
+        if b"|" not in head.block and _EVALUATES not in head.block:
             return Fit()
-        return score_parts(head, (b"| ",), self.reader, self.shape)
+        return score_parts(head, (b"| ", _EVALUATES), self.reader, self.shape)
 
     def reader(self) -> BlockReader:
         return TableReader(self.marks)

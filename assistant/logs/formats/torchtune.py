@@ -26,6 +26,9 @@ class TorchtuneReader(LinesReader):
 
     counts_steps = False
 
+    def repeats(self) -> bool:
+        return self.counts_steps and (latest := self.rows.latest) is not None and latest[0].keys != ("Loss",)
+
 
 class Torchtune(LineFormat):
     name = "torchtune"

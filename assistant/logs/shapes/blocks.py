@@ -5,6 +5,7 @@ A block that was read line by line teaches a pattern; the next block with the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -44,9 +45,12 @@ class BlockRows(LinesReader):
 
     fixed = False
     lasting_step = False
+    goes_on = b""
+    """A pattern for what goes on with a block: one that was met before is not over when this follows."""
 
     def __init__(self, marks: Sequence[bytes]) -> None:
         super().__init__(marks, lambda text: None, fixed=self.fixed)
+        self._goes_on = re.compile(self.goes_on or b"(?!)")
         self._blocks: dict[bytes, list[_Known]] = {}
         self._line_start = -1
         self._source = b""
@@ -82,7 +86,7 @@ class BlockRows(LinesReader):
             return 0
         self._source = block
         self._line_start = start
-        if not self._blocks:
+        if not self._blocks or (self._cells and self._goes_on.match(block, start)):
             return 0
         for one in self._blocks.get(block[start:end].translate(None, DIGITS), ()):
             stop = end
@@ -90,14 +94,28 @@ class BlockRows(LinesReader):
                 stop = block.find(b"\n", stop + 1)
                 if stop < 0:
                     break
-            if stop < 0:
+            if stop < 0 or self._goes_on.match(block, stop + 1):
                 continue
             row = self.rows.read(block[start:stop])
             if row is not None and row.layout is one.layout:
                 self.close()
                 self._deal(row, one)
-                return stop + 1
+                return self._deal_on(block, stop + 1, one)
         return 0
+
+    def _deal_on(self, block: bytes, at: int, one: _Known) -> int:
+        """Takes the blocks from ``at`` on that are like the one just read; returns where the next line begins."""
+        batch = self.rows.read_on(block, at, one.n_lines, None, self.goes_on)
+        if batch is None:
+            return at
+        parts = [(offset, self.table.layout(batch.layout.keys[a:b]), a, b) for offset, a, b in one.parts]
+        step = self.step
+        if batch.steps is None and step is not None:
+            batch = batch._replace(steps=[step] * len(batch.values))
+        self.append_many(batch, parts, self.line + one.n_lines)
+        if not self.lasting_step:
+            self.step = step
+        return batch.stop
 
     def _deal(self, row: Row, one: _Known) -> None:
         step = row.step if row.step is not None else self.step

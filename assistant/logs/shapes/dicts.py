@@ -10,6 +10,7 @@ from assistant.logs.formats.base import BlockReader
 from assistant.logs.prefix import split_process, strip_colours
 from assistant.logs.shapes.dict_places import Found, find_places
 from assistant.logs.shapes.dict_quick import QuickDicts
+from assistant.logs.shapes.dict_repeats import DictBlocks, add
 from assistant.logs.shapes.numbering import BarSteps
 from assistant.logs.shapes.rows import DIGITS, Place, Reading, Row, RowReader, come_again
 from assistant.run import NO_STEP
@@ -65,6 +66,7 @@ class DictReader(BlockReader):
         self._process_of: dict[int, str] = {}
         self._merged: set[int] = set()
         self._blocks: set[bytes] = set()
+        self._whole = DictBlocks(self.rows, self._find)
         self._last_keys: set[str] = set()
         self._last_step: int | None = None
 
@@ -105,12 +107,52 @@ class DictReader(BlockReader):
             step = int(named[2]) if named else None
             process = split_process(strip_colours(block[max(line_start, at - 400) : at]))[0]
             if self._take(pieces, step, process, block, at, stop, done, final and stop >= size):
-                done = stop
+                done = (
+                    self._repeats(block, at, stop, line_start, named, pieces)
+                    if not process and block[stop - 1 : stop + 1] == b"}\n"
+                    else stop
+                )
             else:
                 done = stop if closed else at + 1
                 tries += _MAX_TRIES // 25
         self.line += block.count(b"\n", counted)
         return size
+
+    def _repeats(
+        self, block: bytes, at: int, stop: int, line_start: int, named: re.Match[bytes] | None, pieces: list[tuple[int, bytes]]
+    ) -> int:
+        """Takes the dicts below the one just taken, ``block[at:stop]``, that are like it; returns where they end."""
+        parts = None
+        if named is not None and len(pieces) > 1:
+            place = at - (named.end() - named.start(2))
+            start = block.rfind(b"\n", 0, max(place, 0)) + 1
+            digits = (place - start, place - start + len(named[2]))
+            if block[place : place + len(named[2])] != named[2]:  # colours stand between
+                return stop
+            plain = b"".join(_plain(text) for _, text in pieces)
+            one = self._whole.block(block[start:stop], at - start, digits, plain)
+            if one is None:
+                return stop
+            below = block.count(b"\n", at, stop) + 1
+            batch, parts = self.rows.read_on(block, stop + 1, one.n_lines, one.pattern), one.parts
+        elif named is None and at == line_start and len(pieces) == 1:
+            below = 1
+            batch = self.rows.read_on(block, stop + 1, 1, self.rows.known(block[at:stop]))
+        else:
+            return stop
+        if batch is None or self.accepts.is_summary(batch.layout.keys) or _is_evaluation(batch.layout.keys):
+            return stop
+        keys = batch.layout.keys
+        if batch.steps is None:
+            self.bars.expect_many(len(self.table), len(batch.values))
+        first = keys if parts is None else keys[parts[0][1] : parts[0][2]]
+        add(self.table, batch, self.line + below, self._last_step, come_again(first, self._last_keys), parts)
+        self._last_keys = set(keys)
+        self._last_step = batch.steps[-1] if batch.steps else None
+        self.total_steps = batch.total or self.total_steps
+        end = batch.stop - 1
+        self.bars.see(block, batch.last, batch.last, end, len(block))
+        return end
 
     def _torn_start(self, block: bytes, final: bool) -> int:
         """A paste may begin inside a dict: ``'loss': 0.1, 'kl': 0.2}``."""
@@ -265,7 +307,7 @@ class DictReader(BlockReader):
             self._last_keys.update(row.layout.keys)
             self._last_step = step
         if step is None and not joined and not summary:
-            self.bars.expect(len(self.table))
+            self.bars.expect(len(self.table), _is_evaluation(row.layout.keys))
         number = NO_STEP if step is None else step
         self.table.add(number, line, row.layout, row.values, row.styles, row.texts, joined or summary, again)
         if joined or summary:
@@ -297,6 +339,14 @@ class DictReader(BlockReader):
         total = self.bars.settle(self.table.steps, self._merged)
         self.total_steps = self.total_steps or total
         self.counted = self.bars.counted
+
+
+def _is_evaluation(keys: Sequence[str]) -> bool:
+    """Whether all names are those of an evaluation between two training steps."""
+    return all(key == "epoch" or key.startswith(_EVALUATION) for key in keys) and len(keys) > 1
+
+
+_EVALUATION = ("eval_", "test_", "predict_")
 
 
 def _flat_lines(block: bytes, at: int) -> list[bytes] | None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from assistant.logs.columns import Layout
 from assistant.logs.formats.base import SPECIFIC, BlockReader, Fit, Head, Sample
 from assistant.logs.formats.frameworks import framework_by_names
 from assistant.logs.prefix import strip_colours, strip_end
 from assistant.logs.shapes.printed import NUMBER, WITH_COMMAS
+from assistant.logs.shapes.repeats import Batch
 from assistant.logs.shapes.rows import Place, Reading, Row, RowReader, come_again
 from assistant.logs.shapes.scoring import score_lines
 from assistant.run import NO_STEP
@@ -72,7 +74,46 @@ class LinesReader(BlockReader):
             self.take(block[start:end], end == size and final)
             self.line += end < size
             pos = end + 1
+            if not self.busy and self.repeats() and (batch := self.rows.read_on(block, pos)) is not None:
+                self.put_many(batch)
+                self.line += batch.n_lines
+                pos = batch.stop
         return size
+
+    def repeats(self) -> bool:
+        """Whether lines like the one just read may be taken at once (`put_many`)."""
+        own = type(self).put is LinesReader.put and type(self).piece is LinesReader.piece
+        return own and self.latest_stands_alone()
+
+    def latest_stands_alone(self) -> bool:
+        latest = self.rows.latest
+        return latest is not None and (latest[1] or not self.follows)
+
+    def put_many(self, batch: Batch) -> None:
+        """What `put` does for each of many records (all of them print their step, or none does)."""
+        self.append_many(batch, [(0, batch.layout, 0, len(batch.layout.keys))], self.line)
+
+    def append_many(self, batch: Batch, parts: Sequence[tuple[int, Layout, int, int]], line: int) -> None:
+        """What `put` and `append` do for each; the first record begins with line ``line``. ``parts`` as in `Table.add_many`."""
+        if batch.total:
+            self.total_steps = batch.total
+        steps = batch.steps
+        parted: list[int] = []
+        if steps is None:
+            numbers = [NO_STEP] * len(batch.values)
+            before = None
+        else:
+            numbers = steps
+            self.step = before = steps[-1]
+            parted = [i for i in range(1, len(steps)) if steps[i] == steps[i - 1]]
+            if steps[0] == self._record_step and come_again(parts[0][1].keys, self._record_keys):
+                parted.insert(0, 0)
+        lines = [line + below for below in batch.lines]
+        keys = set(batch.layout.keys)
+        alone = len(batch.values) > 1 or bool(parted) or before != self._record_step
+        self._record_keys = keys if alone else self._record_keys | keys
+        self._record_step = before
+        self.table.add_many(numbers, lines, parts, batch.values, batch.styles, batch.texts, parted)
 
     def known(self, block: bytes, start: int, end: int) -> int:
         """Where to go on, when what begins with the line at ``start`` was read as a whole; 0 when it was not."""

@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from assistant.logs.columns import Layout, Table
+from assistant.logs.shapes import repeats
 from assistant.logs.shapes.printed import NUMBER, Printed, read_printed
+from assistant.logs.shapes.repeats import Batch, Repeat
 from assistant.run import FIXED_DECIMALS, SCIENTIFIC, SCIENTIFIC_UPPER, Style
 
 DIGITS = b"0123456789.+-e "
 _MAX_SKELETONS = 400
 _MAX_PATTERNS = 4
 """Of lines that differ in the digits of their keys alone (``count_0``, ``count_1``)."""
+
+_ROUNDED = 12
+"""Printers that round keep no more decimals."""
 
 _MAX_LINE = 20_000
 
@@ -59,15 +64,30 @@ class Row(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Pattern:
+class Look:
+    """How each number of a pattern is printed, as far as it is known yet."""
+
+    printers: list[Callable[[float], str]]
+    styles: bytes
+
+
+@dataclass(slots=True)
+class Pattern:
+    """Fits every line with the same words."""
+
     regex: re.Pattern[str]
     step: int  # group of the step, -1 for none
     layout: Layout
     order: Sequence[int]  # groups of the values
-    printers: list[Callable[[float], str]]
-    styles: bytes
+    look: Look
     total: int | None
     rounded: Sequence[tuple[int, int]]  # position, decimals
+    parts: Sequence[str | int]  # words between the numbers (patterns), and the groups of the numbers
+    repeat: Repeat | None = None
+
+    @property
+    def styles(self) -> bytes:
+        return self.look.styles
 
 
 class RowReader:
@@ -84,14 +104,17 @@ class RowReader:
         self._find = find
         self._fixed = fixed
         self._rounded = rounded or {}
-        self._patterns: dict[bytes, list[_Pattern]] = {}
+        self._patterns: dict[bytes, list[Pattern]] = {}
+        self._latest: Pattern | None = None
 
     def read(self, raw: bytes) -> Row | None:
         text = raw.decode("utf-8", "replace")
         skeleton = raw.translate(None, DIGITS)
         for pattern in self._patterns.get(skeleton, ()):
             if (found := pattern.regex.fullmatch(text)) is not None:
-                return self._quick(pattern, found)
+                self._latest = pattern
+                return self._quick(pattern, found.groups())
+        self._latest = None
         reading = self._find(text)
         if reading is None or not reading.places:
             return None
@@ -106,6 +129,29 @@ class RowReader:
         row = self.row(text, reading)
         self._learn(raw.translate(None, DIGITS), text, reading, row)
         return row
+
+    @property
+    def latest(self) -> tuple[Layout, bool] | None:
+        """The names in the line just read, and whether it prints a step, when its pattern was met before."""
+        return (self._latest.layout, self._latest.step >= 0) if self._latest is not None else None
+
+    def known(self, raw: bytes) -> Pattern | None:
+        """The pattern of a text that was read or learnt before, for `read_on`."""
+        text = raw.decode("utf-8", "replace")
+        return next((one for one in self._patterns.get(raw.translate(None, DIGITS), ()) if one.regex.fullmatch(text)), None)
+
+    def read_on(self, block: bytes, at: int, block_lines: int = 1, pattern: Pattern | None = None, not_before: bytes = b"") -> Batch | None:
+        """The records from ``at`` (the start of a line) on that are like the one just read, when its pattern was met before.
+
+        ``block_lines``: how many lines a record has; between records of more than one, lines without words are passed over.
+        ``not_before``: a pattern for what goes on with the record, and so may not follow one.
+        """
+        one = pattern or self._latest
+        if one is None:
+            return None
+        if one.repeat is None:
+            one.repeat = Repeat(one.parts, one.step, not_before)
+        return repeats.read_on(one.repeat, one, lambda digits: self._quick(one, digits), block, at, block_lines)
 
     def row(self, text: str, reading: Reading) -> Row:
         """The row of a line whose numbers were found (of equal keys the last counts)."""
@@ -123,16 +169,15 @@ class RowReader:
             value = float(digits)
             style = FIXED_DECIMALS + self._rounded[place.key]
             if value == value and abs(value) != float("inf") and round(value, self._rounded[place.key]) == value:
-                return Printed(value, style, digits)
+                return Printed(value, style, "" if f"{value:.{style - FIXED_DECIMALS}f}" == digits else digits)
         return read_printed(digits, self._fixed, place.wrapped)
 
-    def _quick(self, pattern: _Pattern, found: re.Match[str]) -> Row:
-        digits = found.groups()
+    def _quick(self, pattern: Pattern, digits: Sequence[str]) -> Row:
         printed = [digits[i] for i in pattern.order]
         values = list(map(float, printed))
         step = int(digits[pattern.step]) if pattern.step >= 0 else None
         styles, texts = pattern.styles, {}
-        shown = [show(value) for show, value in zip(pattern.printers, values, strict=True)]
+        shown = [show(value) for show, value in zip(pattern.look.printers, values, strict=True)]
         if shown != printed or pattern.rounded:
             odd = {i for i, digits_again in enumerate(shown) if digits_again != printed[i]} | {i for i, _ in pattern.rounded}
             marked = bytearray(styles)
@@ -141,9 +186,10 @@ class RowReader:
                 marked[i] = one.style
                 if one.text:
                     texts[i] = one.text
-                elif FIXED_DECIMALS <= one.style < SCIENTIFIC and styles[i] == Style.REPR:  # 0.4310 tells that the printer rounds
-                    pattern.printers[i] = _printer(one.style)
-                    pattern.styles = pattern.styles[:i] + bytes([one.style]) + pattern.styles[i + 1 :]
+                elif (FIXED_DECIMALS <= one.style <= FIXED_DECIMALS + _ROUNDED and styles[i] == Style.REPR) or styles[i] == Style.OTHER:
+                    # 0.4310 tells that the printer rounds
+                    pattern.look.printers[i] = _printer(one.style)
+                    pattern.look.styles = pattern.styles[:i] + bytes([one.style]) + pattern.styles[i + 1 :]
             styles = bytes(marked)
         return Row(step, pattern.layout, values, styles, texts, pattern.total)
 
@@ -158,13 +204,17 @@ class RowReader:
             return
         pieces = [*((a, b, pattern) for (a, b), pattern in marks.items()), *((a, b, "") for a, b in reading.loose)]
         pieces.sort()
-        parts, at = [], 0
+        parts: list[str] = []
+        shape: list[str | int] = []
+        at = 0
         for start, end, pattern in pieces:
             if start < at:
                 return
             parts += [_literal(text[at:start]), pattern or _loose(text[start:end])]
+            shape += [parts[-2], sum(isinstance(part, int) for part in shape) if pattern else parts[-1]]
             at = end
         parts.append(_literal(text[at:]))
+        shape.append(parts[-1])
         known = self._patterns.setdefault(skeleton, [])
         if len(known) >= _MAX_PATTERNS:
             return
@@ -173,15 +223,15 @@ class RowReader:
         groups = sorted(marks)
         rounded = [(i, self._rounded[key]) for i, key in enumerate(row.layout.keys) if key in self._rounded]
         known.append(
-            _Pattern(
+            Pattern(
                 re.compile("".join(parts)),
                 groups.index(reading.step) if reading.step else -1,
                 row.layout,
                 [groups.index((place.start, place.end)) for place in reading.places],
-                [repr if row.layout.keys[i] in self._rounded else _printer(style) for i, style in enumerate(row.styles)],
-                row.styles,
+                Look([repr if row.layout.keys[i] in self._rounded else _printer(style) for i, style in enumerate(row.styles)], row.styles),
                 reading.total,
                 rounded,
+                shape,
             )
         )
 
@@ -192,7 +242,14 @@ _WORDS = frozenset({"None", "null", "True", "False", "true", "false"})
 
 def _literal(text: str) -> str:
     """A pattern for the words between numbers; the width of their gaps may change."""
-    return r"\n".join(re.sub(r"(?:\\?[ \t])+", " +", re.escape(line)) for line in text.split("\n"))
+    return r"\n".join(_GAP.sub(_any_gap, re.escape(line)) for line in text.split("\n"))
+
+
+_GAP = re.compile(r"(?:\\?[ \t])+")
+
+
+def _any_gap(gap: re.Match[str]) -> str:
+    return r"[ \t]+" if "\t" in gap[0] else " +"
 
 
 def _loose(text: str) -> str:

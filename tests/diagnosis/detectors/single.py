@@ -23,7 +23,7 @@ def look(run: Run, name: str) -> Finding | None:
             assert all(fix["why"] and fix["check"] for fix in render.fixes(finding, run, language))
         assert not backwards(finding, run)
         assert render.finding_json(finding, run)["severity"]
-        assert finding.evidence or finding.variant == "greedy"
+        assert finding.evidence or finding.excerpt or finding.variant == "greedy"
         for point in finding.evidence:
             series = run.series(point.metric)
             assert series is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assistant.run import NO_STEP, Style
+from assistant.run import FIXED_DECIMALS, NO_STEP, SCIENTIFIC, Style
 from tests.builders import run_of
 from tests.diagnosis.detectors.looking import healthy, look, noise, unknown, with_
 
@@ -14,6 +14,16 @@ def test_three_decimals_hide_the_rate() -> None:
     assert finding is not None
     assert (finding.severity, finding.variant, finding.facts["shown"].text) == ("info", "configured", "0.000")
     assert finding.facts["rate"].value == 1e-6
+
+
+def test_four_decimals_hide_the_rate_but_an_exponent_does_not() -> None:
+    four, exponent = FIXED_DECIMALS + 4, SCIENTIFIC + 3
+    finding = look("learning-rate-rounded", run_of({"actor/lr": [0.0] * 6}, style=four))
+    assert finding is not None
+    assert (finding.variant, finding.facts["shown"].text) == ("decimals", "0.0000")
+    assert look("learning-rate-zero", run_of({"actor/lr": [0.0] * 6}, style=exponent)) is not None
+    assert look("learning-rate-rounded", run_of({"actor/lr": [0.0] * 6}, style=exponent)) is None
+    assert unknown("learning-rate-zero", run_of({"actor/lr": [0.0] * 6}, style=four)) == "policy_lr"
 
 
 def test_a_rate_in_full_or_in_units_of_its_name_is_not_rounded() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from assistant.diagnosis import render
+from assistant.logs import read_text
 from assistant.run import NO_STEP, Run
 from tests.builders import run_of
 from tests.diagnosis.detectors.single import look, unknown
@@ -185,6 +186,23 @@ def test_preemptions() -> None:
     assert found is not None
     assert found.first_step == 2
     assert look(run_of({"timing_s/agent_loop/num_preempted/mean": [-1.0] * 6}), "kv-preemption") is None
+
+
+WARNING = (
+    "WARNING 03-01 10:00:00 scheduler.py:1510] Sequence group {n} is preempted by PreemptionMode.RECOMPUTE mode because there is not"
+    " enough KV cache space. total_num_cumulative_preemption={total}\n"
+)
+
+
+def test_what_the_engine_says_of_preemptions() -> None:
+    steps = [f"step:{i} - actor/entropy:0.431 - timing_s/step:60.5\n" for i in range(1, 6)]
+    text = steps[0] + "".join(line + WARNING.format(n=n, total=50 * n + 1) for n, line in enumerate(steps[1:]))
+    found = look(read_text(text), "kv-preemption")
+    assert found is not None
+    assert (found.variant, found.facts["times"].value, found.facts["line"].value) == ("engine", 4, 3)
+    assert look(read_text("".join(steps) + WARNING.format(n=1, total=1)), "kv-preemption") is None, "once is nothing"
+    said = "step:1 - actor/entropy:0.431\nThe worker is preempted by another job.\n" * 4
+    assert look(read_text(said), "kv-preemption") is None
 
 
 def ranks(slow: list[float], fast: list[float]) -> Run:

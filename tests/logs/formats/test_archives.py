@@ -131,3 +131,22 @@ def test_cut_and_damaged_archives_never_raise(kind: str, cut: int, damage: bytes
     read(data[:cut])
     place = cut % len(data)
     read(data[:place] + damage + data[place + len(damage) :])
+
+
+def test_an_archive_in_an_archive_is_read_and_one_in_that_is_left_out() -> None:
+    inner = zipped({"run/train.log": LOG})
+    for packed in (inner, tarred({"run/train.log": LOG})):
+        name = "artifact.zip" if packed is inner else "artifact.tar.gz"
+        run = read(zipped({name: packed}))
+        assert (run.format, run.n_records, run.notes) == ("verl-console", 8, [])
+    deeper = read(zipped({"a.zip": zipped({"b.zip": inner}), "train.log": LOG}))
+    assert deeper.n_records == 8
+    assert [(note.kind, dict(note.data)) for note in deeper.notes] == [("archive-left-out", {"n": 1})]
+
+
+def test_a_bomb_in_an_archive_in_an_archive_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_BYTES", 1 << 20)
+    run = read(zipped({"inner.zip": zipped({"b.log": b"0" * (3 << 20)}), "train.log": LOG}))
+    assert run.n_records == 8
+    assert "archive-left-out" in [note.kind for note in run.notes]
+    assert read(zipped({"not.zip": b"no archive", "train.log": LOG})).n_records == 8

@@ -110,3 +110,12 @@ def test_damage_that_shows_while_reading(tmp_path: Path) -> None:
     path.write_bytes(bytes(data))
     with pytest.raises(UnreadableLog, match="damaged"):
         read(path)
+
+
+def test_trackio_keeps_its_metrics_as_bytes_since_2026(tmp_path: Path) -> None:
+    path = trackio(tmp_path / "project.db")
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE metrics SET metrics = CAST(metrics AS BLOB)")
+    connection.commit()
+    connection.close()
+    assert [record["values"] for record in read(path).records()] == [{"loss": 0.5, "kl": "nan"}, {"loss": 0.25}]

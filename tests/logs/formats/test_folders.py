@@ -171,3 +171,11 @@ def test_progress_counts_through_all_files(tmp_path: Path) -> None:
 def test_other_files_make_no_run(tmp_path: Path, name: str) -> None:
     put(tmp_path / name, console(range(1, 5)))
     assert kinds(read(tmp_path)) == ["empty-folder"]
+
+
+def test_what_swanlab_writes_twice_is_read_once(tmp_path: Path) -> None:
+    folder = tmp_path / "swanlog" / "run-20260101_120000-abc"
+    put(folder / "run-abc.swanlab", w.swanlab_file([w.swanlab_scalar("loss", i, 1.0 / i) for i in range(1, 6)]))
+    put(folder / "logs" / "1" / "1000.log", "".join(json.dumps({"index": i, "data": 1.0 / i}) + "\n" for i in range(1, 6)))
+    run = read(tmp_path)
+    assert (run.format, run.n_records, kinds(run)) == ("swanlab", 5, [])

@@ -39,3 +39,9 @@ def test_what_the_text_says_decides_between_those_that_share_a_trainer() -> None
     assert framework_by_names(names, {"llama-factory": 3}) == "llama-factory"
     assert framework_by_names(names, {"megatron": 3}) == "trl"
     assert framework_by_names(("rollout/ep_rew_mean",), {"unsloth": 3}) == "sb3"
+
+
+def test_the_training_of_a_reward_model_is_trls() -> None:
+    names = ["loss", "grad_norm", "learning_rate", "num_tokens", "min_reward", "mean_reward", "max_reward", "accuracy", "margin", "epoch"]
+    assert framework_by_names(names, {}, "hf-trainer") == "trl"
+    assert framework_by_names([name for name in names if "reward" not in name and name != "margin"], {}, "hf-trainer") == "hf-trainer"

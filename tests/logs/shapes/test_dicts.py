@@ -198,3 +198,38 @@ def test_a_long_log_of_one_process_is_read_in_blocks() -> None:
     assert loss is not None
     assert [loss.text(i) for i in (0, 1, 2999)] == ["0.0", repr(1 / 7), repr(2999 / 7)]
     assert [int(line) for line in loss.lines[:2]] == [21, 42]
+
+
+def drawn(n: int, total: int) -> str:
+    return f"\r{100 * n // total:3d}%|###   | {n}/{total} [00:10<03:10,  1.0s/it]"
+
+
+def test_an_evaluation_belongs_to_the_step_before_it_and_its_own_bar_counts_no_steps() -> None:
+    text = ""
+    for step in range(10, 60, 10):
+        text += drawn(step, 50) + "\r" + str({"loss": 1.5, "learning_rate": 1e-05, "epoch": 0.1}) + "\n" + drawn(step, 50)
+        if step % 20 == 0:
+            text += "\n" + drawn(1, 25) + drawn(25, 25) + "\r" + str({"eval_loss": 1.25, "eval_runtime": 2.5, "epoch": 0.1}) + "\n"
+    run = read_text(text)
+    assert [record["step"] for record in run.records()] == [10, 20, 30, 40, 50]
+    assert [record["step"] for record in run.records() if "eval_loss" in record["values"]] == [20, 40]
+    assert run.total_steps == 50
+
+
+def test_a_resumed_run_goes_back_to_the_step_of_its_checkpoint() -> None:
+    def part(steps: range) -> str:
+        return "".join(bar(i, 90) + "\r" + str({"loss": 2.0 - i / 100, "grad_norm": 0.5, "learning_rate": 1e-05}) + "\n" for i in steps)
+
+    run = read_text(part(range(1, 41)) + "Killed\nResuming training from checkpoint-30\n" + part(range(31, 91)))
+    assert run.row_steps.tolist() == [*range(1, 41), *range(31, 91)]
+    assert len(run.segments) == 2
+
+
+def test_bars_that_fall_again_and_again_are_no_steps() -> None:
+    text = "".join(bar(i % 5 + 1, 5) + "\r" + str({"loss": 2.0, "grad_norm": 0.5, "learning_rate": 1e-05}) + "\n" for i in range(40))
+    assert read_text(text).row_steps.tolist() == list(range(1, 41))
+
+
+def test_quotes_that_all_lean_one_way() -> None:
+    text = str({"loss": 0.5, "learning_rate": 1e-05}).replace("'", "\u2019")
+    assert [record["values"] for record in read_text(text).records()] == [{"loss": 0.5, "learning_rate": 1e-05}]
