@@ -1,118 +1,214 @@
-"""Where sessions are kept. The faces know the protocol only, so that a database can take the place of memory."""
+"""Where sessions are kept. The faces know this protocol only, so that a database can take the place of memory.
+
+    store = open_store()                                  # RUNWHY_STORE, RUNWHY_DATA
+    session = store.create(diagnosis, name, source=data)  # with the source: it survives a restart, and its lines can be shown
+    answer = answers.answer(question, session.diagnosis, history=session.turns, others=session.others)
+    index = store.add_turn(session.id, answer.turn, answer=answer)
+    store.feedback(session.id, index, good=False, reason="wrong step")
+
+Questions that must not be lost, nor answered twice (Slack), go through `ask` → `claim` → `answered`.
+"""
 
 from __future__ import annotations
 
-import secrets
-import time
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from assistant.sessions.session import Session, size_of
+from assistant.messages import Language
+from assistant.sessions.session import About, Exchange, Lines, Pending, Session
 
 if TYPE_CHECKING:
-    from assistant.answers import Turn
+    from assistant.answers import Answer, Turn
     from assistant.diagnosis import Diagnosis
 
 
+class NoSession(LookupError):
+    """There is no session of this id, or no longer."""
+
+
 class SessionStore(Protocol):
-    """Ids cannot be guessed: whoever knows one may read the session."""
+    """Ids cannot be guessed: whoever knows one may read the session. Safe for use from several threads."""
 
-    def create(self, diagnosis: Diagnosis, name: str = "") -> Session: ...
+    # Conversations
 
-    def get(self, session_id: str) -> Session | None:
-        """None when the id is unknown, or the session was given up for its age or for room."""
-        ...
-
-    def add_turn(self, session_id: str, turn: Turn) -> None:
-        """Remember a question for follow-ups; nothing happens when the session is gone."""
-        ...
-
-    def remove(self, session_id: str) -> None: ...
-
-
-@dataclass(slots=True)
-class _Kept:
-    session: Session
-    size: int
-    used: float
-
-
-class MemoryStore:
-    """Sessions in memory: the least recently used goes first when there are too many, or they take too much room.
-
-    ``ttl`` is in seconds since the last use, ``max_bytes`` covers the runs' data. Safe for use from several threads.
-    """
-
-    def __init__(
+    def create(
         self,
+        diagnosis: Diagnosis,
+        name: str = "",
         *,
-        ttl: float = 6 * 3600,
-        max_sessions: int = 200,
-        max_bytes: int = 2 << 30,
-        max_turns: int = 50,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.ttl, self.max_sessions, self.max_bytes, self.max_turns = ttl, max_sessions, max_bytes, max_turns
-        self._clock = clock
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()  # least recently used first
-        self._bytes = 0
-        self._lock = Lock()
+        source: bytes | Path | None = None,
+        owner: str = "",
+        language: Language | None = None,
+        format: str | None = None,
+        era: str | None = None,
+        ttl: float | None = None,
+    ) -> Session:
+        """A new session. ``source`` is what the diagnosis was read from, a folder too (it is copied: the file may go after the call).
 
-    def __len__(self) -> int:
-        with self._lock:
-            self._sweep()
-            return len(self._kept)
-
-    @property
-    def n_bytes(self) -> int:
-        return self._bytes
-
-    def create(self, diagnosis: Diagnosis, name: str = "") -> Session:
-        session = Session(secrets.token_urlsafe(24), diagnosis, name)
-        size = size_of(diagnosis.run)
-        with self._lock:
-            self._kept[session.id] = _Kept(session, size, self._clock())
-            self._bytes += size
-            self._sweep()
-        return session
+        ``ttl`` is how many seconds after its last use it is given up (None: the store's default). ``format`` and ``era`` are to be
+        given when the log was read with them (`open_log`), so that it is read so again.
+        """
+        ...
 
     def get(self, session_id: str) -> Session | None:
-        with self._lock:
-            kept = self._use(session_id)
-            return kept.session if kept else None
+        """None when the id is unknown, or the session was given up for its age or for room. Counts as a use.
 
-    def add_turn(self, session_id: str, turn: Turn) -> None:
-        with self._lock:
-            if kept := self._use(session_id):
-                kept.session = replace(kept.session, turns=(*kept.session.turns, turn)[-self.max_turns :])
+        After a restart the first call reads the log again (as long as `open_log` takes); `about`, `lines` and `transcript` need no log.
+        """
+        ...
 
-    def remove(self, session_id: str) -> None:
-        with self._lock:
-            self._drop(session_id)
+    def about(self, session_id: str) -> About | None: ...
 
-    # Internals; the lock is held
+    def sessions(self, owner: str | None = None, *, limit: int = 50) -> list[About]:
+        """Those of ``owner`` (None: all), the last used first."""
+        ...
 
-    def _use(self, session_id: str) -> _Kept | None:
-        self._sweep()
-        kept = self._kept.get(session_id)
-        if kept is not None:
-            kept.used = self._clock()
-            self._kept.move_to_end(session_id)
-        return kept
+    def remove(self, session_id: str, *, feedback: bool = False) -> None:
+        """The session, its turns, open questions and links are gone, and its log when no other session has it.
 
-    def _sweep(self) -> None:
-        """Drop what is too old or too much; the newest session always stays."""
-        oldest_allowed = self._clock() - self.ttl
-        while self._kept:
-            session_id, kept = next(iter(self._kept.items()))
-            crowded = len(self._kept) > self.max_sessions or self._bytes > self.max_bytes
-            if kept.used >= oldest_allowed and not (crowded and len(self._kept) > 1):
-                break
-            self._drop(session_id)
+        Feedback that was given stays for evaluation unless ``feedback`` is set: a person's "forget this" sets it, and then nothing
+        is left on the disk either (else at the next `sweep`).
+        """
+        ...
 
-    def _drop(self, session_id: str) -> None:
-        if kept := self._kept.pop(session_id, None):
-            self._bytes -= kept.size
+    def forget(self, owner: str) -> int:
+        """Everything of a person is gone, feedback included; returns the number of sessions. Raises ValueError for ""."""
+        ...
+
+    def sweep(self) -> int:
+        """Give up what is too old or too much now; returns the number of sessions."""
+        ...
+
+    # Runs of a session
+
+    def add_run(self, session_id: str, diagnosis: Diagnosis, name: str = "", *, source: bytes | Path | None = None) -> Session | None:
+        """Another run of the same talk, last in `Session.others`; None when the session is gone."""
+        ...
+
+    def remove_run(self, session_id: str, index: int) -> Session | None:
+        """Without ``others[index]``; nothing happens when there is none."""
+        ...
+
+    def reread(self, session_id: str, *, format: str | None = None, era: str | None = None) -> Session | None:
+        """The first run read again as the user says it is: a format or framework by its name, a version ("0.6"); None: as recognised.
+
+        Raises Unreadable when nothing is found that way (the session stays as it was); None when it is gone or has no source.
+        """
+        ...
+
+    def lines(self, session_id: str, first: int, last: int, *, run: int = 0) -> Lines:
+        """Lines ``first`` to ``last`` (1-based, last included) of the log as read (unredacted), and how many it has.
+
+        ``run``: 0 is the session's first run, 1 is ``others[0]`` … Nothing for an unknown session and for logs without lines
+        (a tracker's files). At most 5000 lines and 2 MB a call; a line longer than 20 000 characters is cut (`Lines.cut` tells).
+        """
+        ...
+
+    def search(self, session_id: str, words: str, *, first: int = 1, limit: int = 200, run: int = 0) -> tuple[list[int], bool]:
+        """Numbers of the lines from ``first`` on that hold ``words`` (in any case), at most ``limit``; and whether there may be more."""
+        ...
+
+    # Turns
+
+    def add_turn(self, session_id: str, turn: Turn, *, answer: Answer | None = None) -> int | None:
+        """Remember a question for follow-ups (with what was answered); returns its index, None when the session is gone."""
+        ...
+
+    def transcript(self, session_id: str) -> list[Exchange]:
+        """Every question and answer of the session, oldest first. Like `about` and `sessions` it does not count as a use."""
+        ...
+
+    def feedback(self, session_id: str, turn_index: int, good: bool | None, reason: str = "") -> bool:
+        """Whether an answer was good (None takes it back); kept redacted, with the question, the answer and its evidence."""
+        ...
+
+    def given_feedback(self) -> Iterator[dict[str, Any]]:
+        """All feedback as JSON objects for evaluation, oldest first; questions, answers and reasons are redacted."""
+        ...
+
+    # What faces remember
+
+    def set_language(self, session_id: str, language: Language | None) -> None: ...
+
+    def keep(self, session_id: str, key: str, value: Any) -> None:
+        """A small JSON value of a face (the place in a guide), in `Session.kept`; None drops it. Raises ValueError above 64 kB."""
+        ...
+
+    def bind(self, key: str, session_id: str) -> None:
+        """The thread ``key`` (``slack:T1:C2:1700000000.1``) is about this session from now on. Raises NoSession."""
+        ...
+
+    def bound(self, key: str) -> str | None:
+        """Id of the session that a thread is about."""
+        ...
+
+    # Links
+
+    def share(self, session_id: str, hours: float = 72) -> str | None:
+        """An unguessable token that opens the session until it expires (the session lives as long); None when it is gone."""
+        ...
+
+    def by_token(self, token: str) -> Session | None: ...
+
+    def unshare(self, session_id: str, token: str | None = None) -> int:
+        """Revoke one link, or all of the session; returns how many."""
+        ...
+
+    def fork(self, session_id: str, *, owner: str = "", ttl: float | None = None) -> Session | None:
+        """A copy with an id of its own, the same runs and turns: what is asked in one does not show in the other.
+
+        ``ttl`` as in `create` (None: that of the original).
+        """
+        ...
+
+    # Questions that survive a restart
+
+    def ask(
+        self, session_id: str, question: str, *, key: str, owner: str = "", data: Mapping[str, Any] | None = None, hours: float = 24
+    ) -> Pending | None:
+        """Note a question down before work begins. None: ``key`` was seen in the last ``hours`` (a retry), there is nothing to do.
+
+        ``session_id`` may be "" while the log is still to be read. Raises NoSession for one that is gone.
+        """
+        ...
+
+    def claim(self, pending_id: str, worker: str, lease_seconds: float = 120) -> bool:
+        """Whether ``worker`` (a name of its own for each process and task) may answer now. Claiming again prolongs the lease."""
+        ...
+
+    def release(self, pending_id: str, worker: str) -> None:
+        """Give a claimed question back at once."""
+        ...
+
+    def answered(
+        self,
+        pending_id: str,
+        turn: Turn | None,
+        *,
+        answer: Answer | None = None,
+        worker: str = "",
+        session_id: str = "",
+        delivered: bool = True,
+    ) -> int | None:
+        """The question is answered: adds the turn to its session (or to ``session_id``), both or neither; returns the turn's index.
+
+        None: it was answered before, or ``worker`` no longer holds it, so that what was written must not be shown. ``turn`` None
+        closes a question whose answer is no turn of a talk (a first look at a log); the index is then -1. With ``delivered=False``
+        it stays among the `open_questions` (``turn_index`` set) until `delivered`.
+        """
+        ...
+
+    def delivered(self, pending_id: str) -> None:
+        """The answer was shown, or is given up: the question is closed."""
+        ...
+
+    def open_questions(self, *, limit: int = 100) -> list[Pending]:
+        """Questions that nobody holds: asked and not claimed, or the lease ran out (a process died in mid-answer); oldest first."""
+        ...
+
+    def seen(self, key: str, hours: float = 24) -> bool:
+        """Whether ``key`` was told before, and remember it (events without a question)."""
+        ...
+
+    def close(self) -> None: ...
