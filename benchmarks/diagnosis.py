@@ -27,6 +27,7 @@ from assistant.diagnosis.detector import registered
 from assistant.diagnosis.stats import rolling_median
 from assistant.diagnosis.view import RunView
 from assistant.run import Column, Run, Segment, Style
+from benchmarks.bad_endings import made_up_endings
 
 GATE_STEPS = 10_000
 WHOLE_MS = 60
@@ -126,24 +127,35 @@ def warned_at(run: Run, right: set[str], parts: int = 50) -> int | None:
 
 
 def early_warning(folder: Path) -> None:
-    """A line for each labelled log that ends badly, and the median lead."""
+    """A line for each run that ends badly (labelled logs, then made-up ones), and the median leads."""
     from assistant.logs import read
 
     leads = []
     for path in sorted(folder.rglob("case.json")):
         label = orjson.loads(path.read_bytes())
         run = read(path.parent / label.get("input", "log.txt")) if label.get("accept") else Run()
-        failure = failed_at(run) if run.n_rows >= 30 else None
-        if failure is None:
-            continue
-        warning = warned_at(run, set(label["accept"]))
-        lead = None if warning is None else failure - warning
-        leads.append(-np.inf if lead is None else lead)
-        said = "never warned" if lead is None else f"first right finding with step {warning}: {lead} steps before"
-        print(f"  {path.parent.name[:44]:44s} fails at step {failure} of {run.last_step}, {said}")
+        if run.n_rows >= 30 and (lead := _lead(path.parent.name, run, set(label["accept"]))) is not None:
+            leads.append(lead)
+    _tell("logs", leads)
+    _tell("made-up runs", [lead for name, right, run in made_up_endings() if (lead := _lead(name, run, set(right))) is not None])
+
+
+def _lead(name: str, run: Run, right: set[str]) -> float | None:
+    """Steps from the first right finding to the visible failure, −∞ without a warning; None for a run that does not end badly."""
+    failure = failed_at(run)
+    if failure is None:
+        return None
+    warning = warned_at(run, right)
+    lead = None if warning is None else failure - warning
+    said = "never warned" if lead is None else f"first right finding with step {warning}: {lead} steps before"
+    print(f"  {name[:44]:44s} fails at step {failure} of {run.last_step}, {said}")
+    return -np.inf if lead is None else lead
+
+
+def _tell(what: str, leads: list[float]) -> None:
     if leads:
         before = np.mean(np.array(leads) > 0)
-        print(f"  {len(leads)} logs that end badly: median lead {np.median(leads):.0f} steps, warned before in {before:.0%}")
+        print(f"  {len(leads)} {what} that end badly: median lead {np.median(leads):.0f} steps, warned before in {before:.0%}")
 
 
 def main() -> int:

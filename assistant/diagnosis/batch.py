@@ -14,6 +14,7 @@ from assistant.cards import card
 from assistant.diagnosis.facts import count
 from assistant.diagnosis.finding import Quantity
 from assistant.diagnosis.stats import Interval, finite, latched, mad, median, rolling_median, sustained
+from assistant.diagnosis.stepless import UNKNOWN
 from assistant.diagnosis.view import RunView
 from assistant.run import NO_STEP, FloatArray, Series, Style
 
@@ -231,7 +232,7 @@ def step_fact(series: Series, index: int) -> Quantity:
 
 
 def step_number(step: int) -> Quantity:
-    return count(step) if step != NO_STEP else Quantity(float("nan"), "?", "count", formula="no step printed")
+    return count(step) if step != NO_STEP else Quantity(float("nan"), UNKNOWN, "count", formula="no step printed")
 
 
 def setting_is(view: RunView, key: str, *values: str) -> bool:

@@ -91,7 +91,12 @@ class Comparison:
 
 def compare(a: Run, b: Run) -> Comparison:
     """Compare two runs, ``a`` the earlier and ``b`` the later one."""
-    first, second = diagnose(a), diagnose(b)
+    return compare_diagnosed(diagnose(a), diagnose(b))
+
+
+def compare_diagnosed(first: Diagnosis, second: Diagnosis) -> Comparison:
+    """``compare`` of two runs that have been diagnosed."""
+    a, b = first.run, second.run
     views = RunView(a), RunView(b)
     differences = config_differences(a, b)
     partings = _partings(*views)

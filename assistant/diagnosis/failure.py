@@ -19,11 +19,22 @@ from assistant.diagnosis.view import RunView
 from assistant.run import Event
 
 DRIVERS = ("main_task", "TaskRunner", "FullyAsyncTaskRunner", "OneStepTaskRunner", "FullyAsyncTrainer", "skyrl_entrypoint")
+TRAINING = re.compile(
+    r"WorkerDict|Actor\w*Worker|Critic\w*Worker|RefWorker|TrainingWorker|RewardModelWorker|EngineCore|HttpServer|vLLMServer"
+)
+"""Processes whose exception nobody is expected to catch."""
+
 CAUGHT_OFTEN = 5
 """An exception that a worker printed this often without ending is handled by the program."""
 
 NEAR = 200
 """Lines before the end of the run (or of the log) within which an exception that may have been caught is taken for its cause."""
+
+LAST = 20
+"""Lines before the end of the log within which a worker's exception is its last word."""
+
+DOUBTFUL = 0.6
+"""Confidence that such an exception ended the run."""
 
 _LEVEL = re.compile(r"^\W*(?:\S+ ){0,4}\S*\b(?:WARNING|WARN|INFO|DEBUG)\b")
 _FOLLOW_ON = re.compile(r"(?:Connection\w*|BrokenPipe|BrokenProcessPool|EOF|Cancelled|IncompleteRead)(?:Error)?$")
@@ -54,10 +65,15 @@ def failure(view: RunView) -> Failure | None:
     found = [event for event in view.run.events if _fatal(event)]
     passed_on = frozenset(str(event.data["inner"]) for event in found if event.data.get("inner"))
     lasting = [event for event in found if _lasting(event, found, passed_on, view)]
+    doubtful = not lasting
+    if doubtful:  # nobody passed it on; but nothing came after it either
+        lasting = [event for event in found if _last_word(event, view)]
     if not lasting:
         return None
     if all(_flag(event, "wrapper") for event in lasting):
         lasting += _suspects(found, lasting, view)
+    elif all(_flag(event, "wrapper") or _symptom(event) for event in lasting):  # some rank may have said why the others waited
+        lasting += [event for event in _suspects(found, lasting, view) if TRAINING.search(event.process)]
     root = _with_numbers(_root(lasting))
     finding, variant, confidence = _meaning(root)
     line = _line(root, view)
@@ -68,7 +84,7 @@ def failure(view: RunView) -> Failure | None:
         finding,
         variant,
         phase_of(root),
-        confidence,
+        min(confidence, DOUBTFUL) if doubtful else confidence,
         tuple(event for event in found if event.line > root.line),
         _ended_before(view, line),
         error_card(root),
@@ -129,6 +145,22 @@ def _uncaught(event: Event, passed_on: frozenset[str]) -> bool:
     if int(event.data.get("repeats", 1)) >= CAUGHT_OFTEN:
         return False
     return not event.process or event.process.startswith((*DRIVERS, "rank"))
+
+
+def _last_word(event: Event, view: RunView) -> bool:
+    """Whether a worker's exception, which no other process passed on, stands at the end of the log: then it may well be the end.
+
+    Only processes that train or serve the model: an error there goes up. Before the first step nothing else has to be printed.
+    """
+    line, end = int(event.data.get("last_line", event.line)), view.run.n_lines
+    if "traceback_line" not in event.data or _flag(event, "wrapper") or records_after(view, event.line):
+        return False
+    if int(event.data.get("repeats", 1)) >= CAUGHT_OFTEN * int(event.data.get("processes", 1)):
+        return False
+    if not TRAINING.search(event.process):  # loops of agents and scorers are apps: they log what they catch
+        return False
+    scoring = any(_SCORING.search(_place(frame)) for frame in event.data.get("frames") or ())
+    return end - line <= (LAST if view.run.n_rows or scoring else NEAR)
 
 
 def _suspects(found: Sequence[Event], wrappers: Sequence[Event], view: RunView) -> list[Event]:
@@ -230,6 +262,7 @@ def _exception(root: Event) -> tuple[str, str, float]:
     frames = root.data.get("frames") or ()
     inner = frames[-1] if frames else {}
     where = _place(inner)
+    message = str(root.data.get("message", root.text))
     if "divisor" in root.data:
         return "crash-batch-divisibility", "default", 0.8
     if kind.startswith(("omegaconf.", "hydra.")):
@@ -237,10 +270,22 @@ def _exception(root: Event) -> tuple[str, str, float]:
     if name in ("ModuleNotFoundError", "ImportError"):
         return "crash-import-version", "default", 0.85
     if any(_SCORING.search(_place(frame)) for frame in frames[-6:]):
-        builtin = name == "NotImplementedError" and "reward_score" in where  # what verl raises for a data source it does not know
-        return "crash-reward-function", "data_source" if builtin else "default", 0.8
+        return _scoring(name, where, message)
     if phase_of(root) in ("save", "load"):
-        return "crash-checkpoint", phase_of(root), 0.7
+        unwritable = name == "PermissionError" and phase_of(root) == "save"
+        return "crash-checkpoint", "not_writable" if unwritable else phase_of(root), 0.7
+    if name == "GetTimeoutError":
+        placing = any("placement_group" in _place(frame) for frame in frames)
+        return ("hang", "resources", 0.7) if placing else ("crash-worker-died", "exception", 0.5)
+    if name == "CalledProcessError" and any("triton/" in _place(frame) for frame in frames):
+        return "crash-cuda-kernel", "compile", 0.8
+    if name == "PermissionError":
+        return "crash-config", "permission", 0.7
+    if _UNEVEN.search(message):
+        if _SAMPLES.search(message):
+            return "crash-batch-divisibility", "default", 0.7
+        if _PARALLEL.search(message):
+            return "crash-config", "parallel", 0.7
     if name == "KeyboardInterrupt":
         return "crash-killed", "interrupt", 0.8
     if name == "MemoryError":
@@ -249,7 +294,6 @@ def _exception(root: Event) -> tuple[str, str, float]:
         return "crash-config", "path", 0.7
     if name in _SETTING_ERRORS and re.search(r"config|omegaconf|main_ppo|__post_init__|validate_", where):
         return "crash-config", "default", 0.6
-    message = str(root.data.get("message", root.text))
     if name == "KeyError" and any(_DATASET.search(_place(frame)) for frame in frames[-4:]):
         return "crash-config", "column", 0.7
     if _LIBRARY.search(str(inner.get("file", ""))) and _INTERFACE.search(message) and "'NoneType'" not in message:
@@ -259,6 +303,23 @@ def _exception(root: Event) -> tuple[str, str, float]:
     return "crash-worker-died", "exception" if kind else "default", 0.5
 
 
+def _scoring(name: str, where: str, message: str) -> tuple[str, str, float]:
+    """An exception where answers are scored: by the data, by the call, by a service, or in the reward code itself."""
+    if name == "NotImplementedError" and "reward_score" in where:  # what verl raises for a data source it does not know
+        return "crash-reward-function", "data_source", 0.8
+    if name == "KeyError" and "reward_manager" in where and message.strip("'\" ") in _COLUMNS:
+        return "crash-config", "column", 0.8
+    if name == "TypeError" and re.search(r"unexpected keyword argument|positional argument", message):
+        return "crash-reward-function", "signature", 0.8
+    if re.search(r"(?:HTTP|URL|Timeout|Connect\w*)Error$|ConnectTimeout|ReadTimeout", name):
+        return "crash-reward-function", "service", 0.8
+    return "crash-reward-function", "default", 0.8
+
+
+_COLUMNS = frozenset(("reward_model", "data_source", "ground_truth", "extra_info", "prompt", "raw_prompt"))
+_UNEVEN = re.compile(r"divisible by|multiple of|divide evenly")
+_SAMPLES = re.compile(r"batch|chunk|sample|DataProto", re.IGNORECASE)
+_PARALLEL = re.compile(r"heads?\b|world_?size|parallel|\bt[ep]\b|\b[sp]p_size|gpus?\b|layers|query_groups|experts", re.IGNORECASE)
 _SCORING = re.compile(r"reward_score|reward_manager|reward_loop|compute_score|reward_fn|reward_func")
 _DATASET = re.compile(r"dataset\.py|collate")
 _LIBRARY = re.compile(r"site-packages|/verl/")
@@ -272,6 +333,9 @@ def _place(frame: Mapping[str, Any]) -> str:
     return f"{'/'.join(str(frame.get('file', '')).split('/')[-3:])} {frame.get('function', '')}"
 
 
+ENGINE = re.compile(r"EngineCore|vLLMHttpServer|SGLangHttpServer|VllmWorker|Worker_TP\d|\bTP\d+\b")
+"""A process, or the front of its line, that belongs to a rollout engine."""
+
 _PHASES = (
     ("update_critic", r"update_critic|dp_critic\.py.*(?:update|backward)"),
     ("update_actor", r"update_actor|update_policy|train_mini_batch|train_batch"),
@@ -282,8 +346,11 @@ _PHASES = (
     ("wake_up", r"wake_up|\bresume\b|update_weights|rollout_mode|sharding_manager"),
     ("save", r"save_checkpoint|save_model|save_pretrained"),
     ("load", r"load_checkpoint"),
-    ("generate", r"generate"),
-    ("init", r"_build_rollout|profile_run|determine_num_available_blocks|init_model|init_workers|from_pretrained|_build_model|load_model"),
+    ("generate", r"generate|execute_model|run_engine_core|/scheduler\.py"),
+    (
+        "init",
+        r"_build_rollout|profile_run|determine_num_available_blocks|cuda_graph_runner|capture_model|init_memory_pool|init_model|init_workers|from_pretrained|_build_model|load_model",
+    ),
 )
 
 
@@ -294,6 +361,8 @@ def phase_of(event: Event) -> str:
     named = str(event.data.get("phase", ""))
     critic = any("critic" in place.partition(" ")[0].rpartition("/")[2] for place in places)
     reference = any("ref_log_prob" in text for text in (*places, named, str(event.data.get("task", ""))))
+    if ENGINE.search(event.process) or ENGINE.search(event.text[:60]):
+        places.append("generate")  # the engine's own process trains nothing; its frames may tell better
     for place in (*places, named, str(event.data.get("task", "")), event.text):
         for phase, pattern in _PHASES:
             if re.search(pattern, place):

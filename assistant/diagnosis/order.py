@@ -16,10 +16,14 @@ from assistant.diagnosis.finding import SEVERITIES, Finding
 SLACK = 5
 """Steps by which a cause may show up after its effect: detectors need a few steps to be sure."""
 
+SLACK_SHARE, MOST_SLACK = 0.08, 20
+"""In a long run the same, as a share of its last step, and at most this many steps: onsets of slow changes are no sharper."""
+
 
 def in_order(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, the one to act on first; each with the ids of the present findings that it ``follows``."""
-    linked = [replace(finding, follows=_causes(finding, findings)) for finding in findings]
+    slack = _slack(findings)
+    linked = [replace(finding, follows=_causes(finding, findings, slack)) for finding in findings]
     waiting = sorted(linked, key=lambda finding: (_gravest(finding, linked), *_urgency(finding)))
     done: list[Finding] = []
     while waiting:
@@ -41,9 +45,15 @@ def _urgency(finding: Finding) -> tuple[int, float, float]:
     return severity, -finding.confidence, finding.first_step if finding.first_step is not None else -1
 
 
-def _causes(finding: Finding, present: Sequence[Finding]) -> tuple[str, ...]:
+def _slack(findings: Sequence[Finding]) -> int:
+    first = min((f.first_step for f in findings if f.first_step is not None), default=0)
+    last = max((f.last_step for f in findings if f.last_step is not None), default=0)
+    return max(SLACK, min(int(SLACK_SHARE * (last - first)), MOST_SLACK))
+
+
+def _causes(finding: Finding, present: Sequence[Finding], slack: int) -> tuple[str, ...]:
     known = card(f"findings/{finding.id}").front.get("follows_from") or ()
-    return tuple(other.id for other in present if other.id in known and other.severity != "info" and _before(other, finding))
+    return tuple(other.id for other in present if other.id in known and other.severity != "info" and _before(other, finding, slack))
 
 
 def stops(finding: Finding) -> bool:
@@ -51,10 +61,10 @@ def stops(finding: Finding) -> bool:
     return finding.id.startswith("crash-") or finding.id == "hang"
 
 
-def _before(cause: Finding, effect: Finding) -> bool:
+def _before(cause: Finding, effect: Finding, slack: int) -> bool:
     """The cause sets in no later than the effect; what ended a run was still there when it ended."""
     if cause.first_step is None or effect.first_step is None:
         return True
     if stops(effect) and cause.last_step is not None and cause.last_step < effect.first_step - max(SLACK, effect.first_step // 10):
         return False
-    return cause.first_step <= effect.first_step + SLACK
+    return cause.first_step <= effect.first_step + slack

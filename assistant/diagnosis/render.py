@@ -9,6 +9,7 @@ from assistant.cards import card, pick
 from assistant.diagnosis.finding import Diagnosis, Finding
 from assistant.diagnosis.fix_values import change
 from assistant.diagnosis.settings import settings
+from assistant.diagnosis.stepless import UNKNOWN, without_steps
 from assistant.diagnosis.translate import own_fix
 from assistant.diagnosis.view import era_matches
 from assistant.messages import Language, has, say
@@ -28,7 +29,10 @@ def template(finding: Finding, language: Language = "en") -> str:
 
 def summary(finding: Finding, language: Language = "en") -> str:
     """What is seen, in this run's numbers. Raises KeyError when the card asks for a fact that the detector did not give."""
-    return template(finding, language).format(**{name: fact.text for name, fact in finding.facts.items()})
+    text = template(finding, language)
+    if unknown := [name for name, fact in finding.facts.items() if fact.text == UNKNOWN]:
+        text = without_steps(text, unknown)
+    return text.format(**{name: fact.text for name, fact in finding.facts.items()})
 
 
 def causes(finding: Finding, language: Language = "en") -> list[str]:

@@ -31,6 +31,13 @@ SCORE_VARIABLES = (
 """Validation variables that measure how good an answer is, best measure first; others (token counts, formats) are not progress."""
 
 
+OUTLYING = 5.0
+"""Usual ranges of the score by which an extreme of a batch has to stand off to count as an outlier."""
+
+MANY = 0.25
+"""Share of the batches from which on such extremes are part of the score's range."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """The lowest and highest score that samples get in this run (reward units), outliers left out."""
@@ -48,9 +55,16 @@ def score_scale(view: RunView) -> Scale | None:
     low, high = known(view, "score_min"), known(view, "score_max")
     if low is None or high is None:
         return None
-    lowest = float(np.percentile(low.scaled, 1, method="higher"))
-    highest = float(np.percentile(high.scaled, 99, method="lower"))
+    lowest = float(np.percentile(_usual(low.scaled, high.scaled), 1, method="higher"))
+    highest = float(np.percentile(_usual(high.scaled, low.scaled), 99, method="lower"))
     return Scale(min(lowest, highest), max(lowest, highest))
+
+
+def _usual(values: FloatArray, other: FloatArray) -> FloatArray:
+    """The extremes of the batches without those far outside the usual range, unless many are: then they belong to the score."""
+    span = abs(float(np.median(values)) - float(np.median(other)))
+    near = np.abs(values - np.median(values)) <= OUTLYING * span
+    return values[near] if span > 0 and near.mean() > 1 - MANY else values
 
 
 def step_noise(values: FloatArray) -> float:

@@ -75,6 +75,12 @@ def setup(seed: int) -> Setup:
 
 
 def healthy_run(seed: int) -> Run:
+    metrics, config, s = healthy_metrics(seed)
+    return run_of(metrics, style=s.style, era=s.era, config=config, total_steps=s.steps)
+
+
+def healthy_metrics(seed: int) -> tuple[Metrics, dict[str, object], Setup]:
+    """The curves of a healthy run by printed name, its settings, and what it was made from."""
     s = setup(seed)
     rng = np.random.default_rng(1000 + seed)
     course = 1 - np.exp(-3 * np.arange(s.steps) / s.steps)
@@ -102,7 +108,7 @@ def healthy_run(seed: int) -> Run:
         "trainer.nnodes": 1,
         "trainer.test_freq": s.validate_every,
     }
-    return run_of(metrics, style=s.style, era=s.era, config=config, total_steps=s.steps)
+    return metrics, config, s
 
 
 @dataclass(frozen=True)

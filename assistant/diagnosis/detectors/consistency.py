@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 
 from assistant.derived import n_gpus, responses_per_step
-from assistant.diagnosis.batch import clean, no_signal, prints_zero, step_of, whitened
+from assistant.diagnosis.batch import clean, no_signal, prints_zero, seen_from_start, step_of, whitened
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import configured, count, derived, printed, shown
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
@@ -25,6 +25,7 @@ _BATCH = "data.train_batch_size"
 _MINI = "actor_rollout_ref.actor.ppo_mini_batch_size"
 _LR = "actor_rollout_ref.actor.optim.lr"
 _IN_REWARD = "algorithm.use_kl_in_reward"
+_KL_COEF = "algorithm.kl_ctrl.kl_coef"
 _KL_LOSS = "actor_rollout_ref.actor.use_kl_loss"
 _NORMALISED = ("grpo", "grpo_passk", "grpo_vectorized")
 _OTHER_SAMPLERS = ("env.", "rllm.", "actor_rollout_ref.rollout.n_agent", "data.gen_batch_size")
@@ -110,11 +111,22 @@ def _learning_rate(view: RunView, t: Thresholds) -> Finding | None:
         return None
     above = np.flatnonzero(series.scaled > rate * (1 + 2 * t.slack) + series.scale * series.resolution(-1))
     if len(above) < min(t.steps, len(series)):
-        return None
+        return _lower_rate(view, t, rate, series)
     top = int(above[np.argmax(series.scaled[above])])
     configured_rate = Quantity(rate, f"{rate:g}", "config", _LR, line=view.run.config_lines.get(_LR))
     facts = {"rate": configured_rate, "value": printed(series.point(top))}
     return _finding("learning_rate", series, facts, [int(above[0]), top], "medium")
+
+
+def _lower_rate(view: RunView, t: Thresholds, rate: float, series: Series) -> Finding | None:
+    """A rate that does not move from the first step on is the configured one: warm-up rises, decay falls."""
+    values = series.scaled
+    still = float(np.ptp(values)) <= t.slack * float(values.max())
+    if len(series) < t.still_steps or not still or not 0 < values[0] < rate * (1 - 2 * t.slack) or not seen_from_start(view):
+        return None
+    configured_rate = Quantity(rate, f"{rate:g}", "config", _LR, line=view.run.config_lines.get(_LR))
+    facts = {"rate": configured_rate, "value": printed(series.point(-1)), "n": count(len(series), "steps")}
+    return _finding("lower_rate", series, facts, [0, -1], "medium")
 
 
 def _updates(view: RunView, t: Thresholds) -> Finding | None:
@@ -176,8 +188,15 @@ def _more_pools(view: RunView) -> bool:
 
 
 def _rewards(view: RunView, t: Thresholds) -> Finding | None:
-    """Without a KL penalty in it the reward is the score."""
+    """Without a KL penalty in it the reward is the score; with one it is not, once the policy has moved."""
     pair = view.together("score_mean", "reward_mean")
+    if pair is not None and view.setting(_IN_REWARD) is True and (view.number(_KL_COEF) or 0) > 0:
+        score, reward = pair
+        full = len(score) >= t.still_steps and (score.styles == Style.REPR).all()
+        if full and score.finite.all() and bool((score.values == reward.values).all()) and float(np.ptp(score.values)) > 0:
+            facts = {"n": count(len(score), "steps"), "coef": _set(view, _KL_COEF)}
+            return _finding("no_penalty", reward, facts, [0, -1])
+        return None
     if pair is None or view.setting(_IN_REWARD) is not False or view.has("reward_kl"):
         return None
     score, reward = pair

@@ -162,18 +162,21 @@ def _variant(found: Failure, front: Mapping[str, Any], facts: Mapping[str, Quant
     says = front.get("says") or {}
     if found.finding == "crash-gpu-oom" and found.variant == "default" and found.phase in says:
         return found.phase
-    if found.finding in ("crash-disk", "crash-checkpoint") and found.phase in says:
+    if found.finding in ("crash-disk", "crash-checkpoint") and found.variant in ("default", found.phase) and found.phase in says:
         return found.phase
     if found.finding == "crash-reward-function":
         if found.variant == "data_source" and found.root.data.get("data_source") == "":
             return "data_source_empty"
         return found.variant if found.variant != "default" or "type" in facts else "not_found"
+    if found.finding == "crash-killed" and _SCHEDULER.search(found.root.text):
+        return "scheduler"
     plain, numbered, names = _NUMBERS.get(found.finding, ("", "", ()))
     if found.variant == plain and all(name in facts for name in names):
         return numbered
     return found.variant if found.variant in says else "default"
 
 
+_SCHEDULER = re.compile(r"TIME LIMIT|PREEMPTION|CANCELLED AT")
 _STAMP = re.compile(r"^(?=[^\]]{0,80}\d\d:\d\d:\d\d)[^\]]{0,100}\]\s*")
 
 
@@ -212,6 +215,10 @@ def _choices(found: Failure, variant: str, front: Mapping[str, Any]) -> tuple[Se
     telling = (front.get("operations") or {}).get(str(found.root.data.get("op", "")).strip("_").removesuffix("_BASE"))
     if telling and causes:
         causes = [telling, *causes]
+    sent = (front.get("operations") or {}).get(str(found.root.data.get("signal", "")))
+    if sent:
+        chosen = (front.get("variants") or {}).get(sent) or {}
+        causes = [sent]
     every = [row["id"] for row in front.get("fixes") or ()]
     return causes, chosen.get("fixes") or every
 

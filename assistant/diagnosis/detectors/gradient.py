@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.diagnosis.batch import Mask, clean, filled, last_stretch, lower_rate, spread_of, step_fact, step_of
-from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.batch import Mask, clean, filled, last_stretch, lower_rate, spread_of, step_fact, step_of, sums_tokens
+from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.facts import count, derived, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.stats import median, rolling_median, sustained
@@ -21,10 +21,29 @@ def _before(values: FloatArray, window: int) -> FloatArray:
     return shifted
 
 
-def _exploding(values: FloatArray, t: Thresholds) -> Mask:
+def _exploding(values: FloatArray, t: Thresholds, *, summed: bool) -> Mask:
+    """Far above the norm's own past, or large for any policy; a loss summed over tokens has norms of any size."""
+    start = median(values[: int(t.window)])
     usual = np.minimum(_before(values, int(t.window)), np.maximum(median(values[: int(t.window)]), t.least / t.ratio))
-    above: Mask = ((values > t.ratio * usual) & (values > t.least)) | (values > t.level)
+    level = np.inf if summed else t.level if start > t.level else max(t.level, t.apart * start)
+    above: Mask = ((values > t.ratio * usual) & (values > t.least)) | (values > level)
     return above
+
+
+def _calmer(view: RunView, series: Series, start: int, t: Thresholds) -> dict[str, object]:
+    """The card's fixes; a warm-up only helps against what happens in the first steps of a run."""
+    fixes = filled("gradient-explosion", learning_rate=lower_rate(view))
+    if int(series.steps[start]) > t.early:
+        fixes.pop("warmup", None)
+    return fixes
+
+
+def _summed(view: RunView) -> bool:
+    """The loss adds up tokens: by the settings, or by losses no mean of advantages reaches."""
+    if sums_tokens(view):
+        return True
+    losses = clean(view["policy_loss"])
+    return losses is not None and median(np.abs(losses.values)) > thresholds("gradient-explosion").summed_loss
 
 
 @detector("gradient-explosion", needs=("policy_grad_norm",))
@@ -34,13 +53,15 @@ def gradient_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | N
         return NotChecked("policy_grad_norm")
     values = series.values
     short = len(values) < 5
-    mask = values > t.level if short else _exploding(values, t)
+    summed = _summed(view)
+    mask = (values > t.level) & (not summed) if short else _exploding(values, t, summed=summed)
     held = last_stretch(mask, 3, 5) if short else next(iter(sustained(mask, 3, 5)[-1:]), None)
     if held is None:
         return None
     worst = held.start + int(np.argmax(values[held.start : held.end + 1]))
     usual = median(values[: held.start]) if held.start >= 3 else median(values)
     recovered = not held.open
+    always = not short and not recovered and held.start < 3 and median(values[: int(t.window)]) > t.level
     return Finding(
         "gradient-explosion",
         severity="medium" if recovered else None,
@@ -56,8 +77,8 @@ def gradient_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | N
             "until": step_fact(series, held.end),
             "now": printed(series.point(-1)),
         },
-        variant="short" if short else "recovered" if recovered else "default",
-        fixes=filled("gradient-explosion", learning_rate=lower_rate(view)),
+        variant="short" if short else "recovered" if recovered else "always" if always else "default",
+        fixes=_calmer(view, series, held.start, t),
     )
 
 

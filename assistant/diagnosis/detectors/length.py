@@ -39,6 +39,15 @@ def _gain(view: RunView, since: int) -> tuple[float, bool]:
     return gained / span, bool(rising)
 
 
+def _chance(view: RunView, since: int) -> float:
+    """What the medians at the start and the end of the score may differ by chance (two σ), in shares of its range."""
+    score, scale = known(view, "score_mean"), score_scale(view)
+    if score is None or scale is None or scale.span <= 0:
+        return 0.0
+    part = score.scaled[score.steps >= since]
+    return 2 * 1.25 * step_noise(part) * float(np.sqrt(2 / window_of(len(part)))) / scale.span
+
+
 def _validation_move(view: RunView, since: int) -> int:
     """+1 when validation rises since a step, −1 when it falls, 0 when flat or too short to tell."""
     moves = [trend(part).z for one in main_validations(view) if len(part := one.series.scaled[one.series.steps >= since]) >= 4]
@@ -46,6 +55,25 @@ def _validation_move(view: RunView, since: int) -> int:
         return 0
     z = median(np.array(moves))
     return 1 if z > 1.96 else -1 if z < -1.96 else 0
+
+
+def _validation_lags(view: RunView, since: int, gain: float, t: Thresholds) -> Series | None:
+    """A validation of the same reward that stays flat, beyond its scatter, while the training score gains much; None when there is none.
+
+    A curve near its floor may only be too hard to move; with several curves most of them must be flat.
+    """
+    scale = score_scale(view)
+    curves = [one.series for one in main_validations(view) if one.key.source != one.key.key and len(one.series) >= t.validations]
+    if scale is None or scale.span <= 0 or not curves or not gain > t.lagging_gain:
+        return None
+    flat = []
+    for curve in curves:
+        values = curve.scaled[curve.steps >= since]
+        moved = (tail(values, 3) - baseline(values, 3)) / scale.span if len(values) >= t.validations else np.inf
+        room = (baseline(values, 3) - scale.low) / scale.span > t.room if len(values) else False
+        if room and moved < t.lags * gain and step_noise(values) / scale.span < t.lags * gain:
+            flat.append(curve)
+    return flat[0] if len(flat) * 2 > len(curves) else None
 
 
 def _level(series: Series) -> tuple[FloatArray, float, float]:
@@ -83,7 +111,8 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
     }
     evidence = [lengths.point(0), lengths.point(since), lengths.point(-1)]
     start_step, last_step = step_at(lengths, since), step_at(lengths, -1)
-    if rising and gain > t.gain and cut < t.cut and moved >= 0:
+    unearned = _validation_lags(view, first, gain, t) if rising else None
+    if rising and gain > t.gain and cut < t.cut and moved >= 0 and (unearned is None or now < t.factor * start):
         score = known(view, "score_mean")
         if score is not None:
             facts["score_start"] = derived(baseline(score.scaled), f"median of the first 10 values of {score.name}", metric=score.name)
@@ -92,12 +121,23 @@ def length_growth(view: RunView, t: Thresholds) -> Finding | None:
         return Finding("length-growth-healthy", confidence=0.8, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts)
     if now < t.factor * start:
         return None
-    if rising and gain > t.gain and moved < 0:
-        curve = main_validations(view)[0].series
+    if rising and gain > t.gain and (moved < 0 or unearned is not None):
+        curve = unearned or main_validations(view)[0].series
         facts["validation"] = printed(curve.point(-1))
         evidence = [*evidence[:3], curve.point(-1)]
-        return Finding("length-hacking", confidence=0.7, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts)
-    if (rising or gain > t.gain) and not grave:  # the growth earns its tokens; what is cut is truncation's business
+        return Finding(
+            "length-hacking",
+            severity=None if moved < 0 else "medium",
+            confidence=0.7 if moved < 0 else 0.6,
+            first_step=start_step,
+            last_step=last_step,
+            evidence=evidence,
+            facts=facts,
+            variant="default" if moved < 0 else "flat",
+        )
+    if (
+        gain > t.gain and (rising or gain > _chance(view, first)) and not grave
+    ):  # the growth earns its tokens; what is cut is truncation's business
         return None
     since = _since(level, t.factor * start)
     facts["since"], evidence[1] = count(int(lengths.steps[since])), lengths.point(since)
@@ -170,8 +210,24 @@ def length_fall(view: RunView, t: Thresholds) -> Finding | None:
         evidence = [*evidence, score.point(-1)]
         variant = "score_fell"
     return Finding(
-        "length-collapse", confidence=0.85, first_step=start_step, last_step=last_step, evidence=evidence, facts=facts, variant=variant
+        "length-collapse",
+        confidence=0.85,
+        first_step=start_step,
+        last_step=last_step,
+        evidence=evidence,
+        facts=facts,
+        variant=variant,
+        causes=["reward", "degenerate", "penalty"] if _kl_outside_reward(view) else None,
+        fixes={"rollback": None, "reward": None} if _kl_outside_reward(view) else None,
     )
+
+
+def _kl_outside_reward(view: RunView) -> bool:
+    """The log shows that no KL is taken off the score: by the settings, or because the optimised reward is the score itself."""
+    pair = known_together(view, "score_mean", "reward_mean")
+    if view.setting("algorithm.use_kl_in_reward") is False:
+        return True
+    return pair is not None and len(pair[0]) > 1 and bool(np.allclose(pair[0].scaled, pair[1].scaled, atol=1e-6))
 
 
 @detector("aborted-generations", needs=("aborted_ratio",))

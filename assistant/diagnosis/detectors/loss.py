@@ -148,7 +148,7 @@ def pg_loss_outlier(view: RunView, t: Thresholds) -> Finding | NotChecked | None
     worst = start + int(np.argmax(size[start : end + 1]))
     return Finding(
         "pg-loss-outlier",
-        severity="low" if variant == "jump" else None,
+        severity="info" if variant == "jump" else None,  # it came back: nothing to act on
         confidence=0.7 if variant == "default" else 0.55,
         first_step=step_of(series, start),
         last_step=step_of(series, end),

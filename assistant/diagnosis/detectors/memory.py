@@ -10,8 +10,9 @@ from assistant.diagnosis import stats
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
+from assistant.diagnosis.score import known
 from assistant.diagnosis.view import RunView
-from assistant.run import Event, FloatArray
+from assistant.run import Event, FloatArray, IntArray
 
 _CAPACITY = re.compile(r"total capacity of ([\d.]+) (GiB|MiB)|; ([\d.]+) (GiB|MiB) total capacity")
 _UNUSED = re.compile(r"([\d.]+) (GiB|MiB) is reserved by PyTorch but unallocated")
@@ -60,7 +61,7 @@ def gpu_memory_leak(view: RunView, t: Thresholds) -> Finding | None:
     marks = np.linspace(0, len(peaks) - 1, 5).astype(np.int64)
     gains = np.diff(peaks[marks])[1:]
     enough = max(t.gain, t.share * float(peaks[0]) / 3)
-    if not (gains >= enough).all() or _longer(view, int(series.steps[marks[1]]), t.longer):
+    if not (gains >= enough).all() or _longer(view, series.steps[marks[1:]], t.longer, float(peaks[-1] / peaks[marks[1]]) - 1):
         return None
     start, end = int(marks[1]), len(peaks) - 1
     per_step = (peaks[end] - peaks[start]) / max(int(series.steps[end] - series.steps[start]), 1)
@@ -75,14 +76,19 @@ def gpu_memory_leak(view: RunView, t: Thresholds) -> Finding | None:
     return Finding("gpu-memory-leak", None, 0.75, int(series.steps[start]), int(series.steps[end]), points, facts)
 
 
-def _longer(view: RunView, since: int, limit: float) -> bool:
-    """Whether the largest batch or answer so far grew after ``since``: then a higher peak needs no leak."""
+def _longer(view: RunView, marks: IntArray, limit: float, growth: float) -> bool:
+    """Whether batches or answers grew as the peak did, from mark to mark (steps): then it needs no leak.
+
+    Memory grows at most in proportion to the tokens held. One record answer somewhere explains one rise, not a rise in every part.
+    """
     for name in ("seqlen_balanced_max", "response_length_max", "total_tokens"):
-        series = view[name]
+        series = known(view, name)
         if series is None:
             continue
-        before, after = (stats.finite(series.values[mask]) for mask in (series.steps <= since, series.steps > since))
-        if len(before) and len(after) and after.max() > (1 + limit) * before.max():
+        largest = np.maximum.accumulate(series.values)[np.maximum(np.searchsorted(series.steps, marks, side="right") - 1, 0)]
+        rises = largest[1:] > (1 + limit) * largest[:-1]
+        longer = float(largest[-1] / largest[0]) - 1
+        if longer > max(limit, growth) or (rises.all() and longer > growth / 2):
             return True
     return False
 

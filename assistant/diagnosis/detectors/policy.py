@@ -128,7 +128,7 @@ def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
     if len(values) < MIN_POINTS:
         return NotChecked(f"steps>={MIN_POINTS}")
     start = baseline(values)
-    whole = seen_from_start(view) and len(values) >= t.min_steps
+    whole = len(values) >= t.min_steps and (seen_from_start(view) or start > t.sound * t.level)  # a sound level is one to fall from
     limit = min(t.level, t.share * start) if whole else t.floor
     held = latched(values < limit, rolling_median(values, 10) > t.clear * limit, 8, 10)
     if held is None:
@@ -234,20 +234,24 @@ def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     if isinstance(series, NotChecked):
         return series
     values = series.values
-    if len(values) < t.min_steps or not seen_from_start(view):
-        return None if len(values) >= t.min_steps else NotChecked(f"steps>={number(t.min_steps)}")
+    if len(values) < t.min_steps:
+        return NotChecked(f"steps>={number(t.min_steps)}")
     start = baseline(values)
     if start > t.random:
         return None
-    raised = (values > t.ratio * start) & (values > t.least)
+    # Where the log begins late its first values may be a low that the run has come back from: more has to be seen.
+    ratio, least = (t.ratio, t.least) if seen_from_start(view) else (t.late_ratio, t.late_least)
+    raised = (values > ratio * start) & (values > least)
     held = last_stretch(raised, 7, 10)
-    absolute = last_stretch((values > t.level) & (values > 1.5 * start), 5, 5)
-    chosen = _joined(held, absolute, raised)
+    beyond = (values > t.level) & (values > 1.5 * start)
+    absolute = last_stretch(beyond, 5, 5)
+    chosen = _joined(held, absolute, raised | beyond)
     if chosen is None:
         return None
+    alone = chosen.open and tail(values) > max(t.alone * start, t.alone_least)  # far above any exploration, if nothing broke yet
     harm = _noise_harm(view, int(series.steps[chosen.start]), t)
     # An entropy that came down again did no lasting harm unless the score fell with it.
-    if harm is None and (absolute is None or not absolute.open):
+    if harm is None and not alone and (absolute is None or not absolute.open):
         return None
     length = clean(view["response_length_mean"])
     if absolute is None and length is not None and tail(length.values) < t.shorter * baseline(length.values):
@@ -270,15 +274,15 @@ def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         evidence += harm[0]
     return Finding(
         "entropy-explosion",
-        severity="critical" if harm is not None and absolute is not None else None,
-        confidence=0.9 if absolute else 0.75,
+        severity="critical" if harm is not None and absolute is not None else "medium" if harm is None and absolute is None else None,
+        confidence=0.9 if absolute else 0.75 if harm is not None else 0.6,
         first_step=step_of(series, chosen.start),
         last_step=step_of(series, chosen.end),
         evidence=evidence,
         facts=facts,
         variant=variant,
         causes=_explosion_causes(view),
-        fixes=filled("entropy-explosion", learning_rate=lower_rate(view)),
+        fixes=_calming(view),
     )
 
 
@@ -294,11 +298,21 @@ def _joined(held: Interval | None, absolute: Interval | None, raised: Mask) -> I
     return Interval(start, held.end, held.open) if later and held is not None else Interval(start, absolute.end, absolute.open)
 
 
+def _calming(view: RunView) -> dict[str, object]:
+    """The card's fixes, in the order of the causes: the entropy bonus is not the first to look at where it is off by default."""
+    fixes = filled("entropy-explosion", learning_rate=lower_rate(view))
+    if _explosion_causes(view)[0] != "entropy-bonus" and "entropy-bonus" in fixes:
+        fixes["entropy-bonus"] = fixes.pop("entropy-bonus")
+    return fixes
+
+
 def _explosion_causes(view: RunView) -> list[str]:
     coefficient = view.number("actor_rollout_ref.actor.entropy_coeff")
     others = ["learning-rate", "mismatch", "negative-samples", "bad-tokens"]
     if coefficient == 0:
         return others
+    if coefficient is None and view.era_is(">=0.4"):  # off unless it was set
+        return [*others, "entropy-bonus"]
     return ["entropy-bonus", *others]
 
 

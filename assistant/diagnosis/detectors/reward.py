@@ -38,8 +38,8 @@ def reward_saturated(view: RunView, t: Thresholds) -> Finding | None:
     n = int(t.window)
     capped = np.mean(np.abs(top.scaled[-n:] - scale.high) < 1e-6)  # a score with a best value, not an open reward
     reached = (score.scaled - scale.low) / scale.span
-    if capped < t.capped_share:
-        return None
+    if capped < t.capped_share or 0 <= scale.low < scale.high < t.consolation:
+        return None  # an open reward; or so low a best score that it may be a part of the reward (the format), not the task
     steady = -rolling_max(-reached, n) >= t.lowest
     spell = latched((reached >= t.level) & steady, rolling_median(reached, n) < t.clear, int(t.k), int(t.of))
     if spell is None:

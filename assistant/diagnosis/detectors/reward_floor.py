@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.cards import card
 from assistant.derived import responses_per_step
-from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.facts import count, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
-from assistant.diagnosis.score import known, main_validations, score_scale, step_at
+from assistant.diagnosis.score import Scale, known, main_validations, score_scale, step_at
 from assistant.diagnosis.stats import baseline, median, tail
 from assistant.diagnosis.view import RunView
 from assistant.run import Series
@@ -35,12 +36,17 @@ def reward_flat_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     if scale and scale.span > 0 and level >= scale.high - 1e-6:  # the best value of a score that only punishes
         return None
     variant = "floor" if level <= 0.0 else "partial"
-    if start > 0 and score.scaled[:start].max() > level:
-        variant = "lost"
+    before = float(score.scaled[:start].max()) if start > 0 else level
+    if before > level:
+        whole = _whole_scale(view)
+        lucky = whole is not None and whole.span > 0 and (before - level) / whole.span < thresholds("reward-sparse").level
+        variant = "rare" if lucky else "lost"
     elif len(score) == 1:
         variant += "_once"
     validations = [one for one in main_validations(view) if (one.series.scaled[one.series.finite][-1:] <= 0).all()]
     facts = {"value": printed(score.point(-1)), "n": count(length)}
+    if variant == "rare":
+        facts["best"] = printed(score.point(int(np.argmax(score.scaled[:start]))))
     if (first := step_at(score, start)) is not None:
         facts["since"] = count(first)
         facts["step"] = count(int(score.steps[-1]))
@@ -65,6 +71,7 @@ def reward_flat_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         facts=facts,
         variant=variant,
         causes=_floor_causes(view, t, lost=variant == "lost"),
+        fixes=_floor_fixes(view, t),
     )
 
 
@@ -115,18 +122,27 @@ def _validation_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     )
 
 
+def _floor_fixes(view: RunView, t: Thresholds) -> dict[str, None] | None:
+    """Without the longer limit where the log shows that answers are not cut; None: all of the card's."""
+    clipped = known(view, "response_clip_ratio")
+    if clipped is None or not clipped.finite.any() or tail(clipped.scaled, 5) >= t.few_cut:
+        return None
+    return {row["id"]: None for row in card("findings/reward-flat-floor").front.get("fixes") or () if row["id"] != "length"}
+
+
 def _floor_causes(view: RunView, t: Thresholds, *, lost: bool) -> list[str]:
     clipped = known(view, "response_clip_ratio")
     cut = clipped is not None and clipped.finite.any() and tail(clipped.scaled, 5) > t.cut_share
+    whole = clipped is not None and clipped.finite.any() and tail(clipped.scaled, 5) < t.few_cut
     causes = ["parsing", "data-source", "template", "too-hard"]
     if lost:
-        return ["collapsed", "truncated", "reward-service"] if not cut else ["collapsed", "truncated"]
-    return ["truncated", *causes] if cut else [*causes, "truncated"]
+        return ["collapsed", "truncated"] if cut else ["collapsed", *([] if whole else ["truncated"]), "reward-service"]
+    return ["truncated", *causes] if cut else causes if whole else [*causes, "truncated"]
 
 
 @detector("reward-sparse", needs=("score_mean", "score_max", "score_min"), min_points=20)
 def reward_sparse(view: RunView, t: Thresholds) -> Finding | None:
-    score, scale = known(view, "score_mean"), score_scale(view)
+    score, scale = known(view, "score_mean"), _whole_scale(view)
     if score is None or scale is None or scale.span <= 0:
         return None
     share = (score.scaled - scale.low) / scale.span
@@ -150,3 +166,11 @@ def reward_sparse(view: RunView, t: Thresholds) -> Finding | None:
         evidence=[score.point(start), score.point(-1)],
         facts=facts,
     )
+
+
+def _whole_scale(view: RunView) -> Scale | None:
+    """The range of the score; where a reward is so rare that the usual range is a point, up to the best one ever given."""
+    scale, high = score_scale(view), known(view, "score_max")
+    if scale is None or scale.span > 0 or high is None:
+        return scale
+    return Scale(scale.low, float(high.scaled.max()))

@@ -11,7 +11,7 @@ from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.detectors.signal import why_uniform
 from assistant.diagnosis.facts import count, derived, percent
 from assistant.diagnosis.finding import Finding, NotChecked
-from assistant.diagnosis.stats import baseline, median, tail, trend
+from assistant.diagnosis.stats import baseline, median, sustained, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray, Series
 
@@ -46,7 +46,7 @@ def shrinking_learning_signal(view: RunView, t: Thresholds) -> Finding | NotChec
             return Finding(
                 "shrinking-learning-signal",
                 confidence=0.8,
-                first_step=_first_above(rounds, (early + late) / 2),
+                first_step=_first_above(rounds, t.rounds_onset * max(early, 1.0)),
                 last_step=step_of(rounds, -1),
                 evidence=[rounds.point(0), rounds.point(-1)],
                 facts=facts,
@@ -56,8 +56,8 @@ def shrinking_learning_signal(view: RunView, t: Thresholds) -> Finding | NotChec
 
 
 def _first_above(series: Series, level: float) -> int | None:
-    above = np.flatnonzero(series.values >= level)
-    return step_of(series, int(above[0]) if len(above) else 0)
+    above = sustained(series.values >= level, 3, 5)
+    return step_of(series, above[-1].start if above else 0)
 
 
 def _rising_share(high: Series, zero: Mask, view: RunView, t: Thresholds) -> Finding | None:

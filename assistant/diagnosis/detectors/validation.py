@@ -43,7 +43,8 @@ def _fallen(curve: Series, least: float, noise: float) -> int | None:
     luck = np.sqrt(2 * np.log(len(values)))  # the best of many is high by chance
     if fall < max(least, (noise + luck) * step_noise(values)) or trend(values[best:]).z > -1.65:
         return None
-    return best
+    high = np.flatnonzero(values >= values[best] - max(least / 2, luck * step_noise(values)))
+    return int(high[-1])  # as good as the best by chance: the fall begins where that ends
 
 
 @detector("reward-hacking")
@@ -155,39 +156,49 @@ def overfitting(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         losses = view.has("train_loss", "val_loss") or view.has("preference_loss", "preference_val_loss")
         return None if losses else NotChecked("trainer.test_freq=10")
     span = _span(view, score)
-    worst: tuple[float, Series, FloatArray, int] | None = None
-    for one in curves:
-        curve = one.series
-        train = at_steps(score, curve.steps)
-        half = len(curve) // 2
-        gained = tail(train, 3) - median(train[half - 1 : half + 2])
-        moved = tail(curve.scaled, 3) - median(curve.scaled[half - 1 : half + 2])
-        later = curve.scaled[half - 1 :]
-        climbs = trend(score.scaled[score.steps >= curve.steps[half - 1]]).rising
-        if climbs and gained > t.train_gain * span and moved < t.validation_gain * span and not trend(later).z > 1.5:
-            widened = gained - moved
-            if widened > t.gap * span and (worst is None or widened > worst[0]):
-                worst = (widened, curve, train, half)
-    if worst is None:
+    found = [split for one in curves if (split := _parted(score, one.series, span, t)) is not None]
+    if not found:
         return None
-    widened, curve, train, half = worst
+    widened, curve, train, since = max(found, key=lambda split: split[0])
+    then = slice(max(since - 1, 0), since + 2)
     facts = {
-        "widened": derived(widened, f"growth of ({score.name} − {curve.name}) over the second half of the validations"),
-        "train_then": derived(median(train[half - 1 : half + 2]), f"{score.name}, smoothed", metric=score.name),
+        "widened": derived(widened, f"growth of ({score.name} − {curve.name}) since validation {since + 1}, medians of three"),
+        "train_then": derived(median(train[then]), f"{score.name}, smoothed", metric=score.name),
         "train_now": derived(tail(train, 3), f"{score.name}, smoothed", metric=score.name),
-        "validation_then": printed(curve.point(half)),
-        "validation_now": printed(curve.point(-1)),
-        "since": count(int(curve.steps[half])),
+        "validation_then": derived(median(curve.scaled[then]), f"median of three values of {curve.name}", metric=curve.name),
+        "validation_now": derived(tail(curve.scaled, 3), f"median of the last three values of {curve.name}", metric=curve.name),
+        "since": count(int(curve.steps[since])),
         "step": count(int(curve.steps[-1])),
     }
     return Finding(
         "overfitting",
         confidence=0.65,
-        first_step=step_at(curve, half),
+        first_step=step_at(curve, since),
         last_step=step_at(curve, -1),
-        evidence=[curve.point(half), curve.point(-1), score.point(-1)],
+        evidence=[curve.point(since), curve.point(-1), score.point(-1)],
         facts=facts,
     )
+
+
+def _parted(score: Series, curve: Series, span: float, t: Thresholds) -> tuple[float, Series, FloatArray, int] | None:
+    """Growth of the gap, the curve, the training score at its steps, and the validation since which the two part.
+
+    Looked at over the second half of the validations; over all of them the gap has to be wider, as the first steps often only teach
+    the training format. A gap within the scatter of the validation is none.
+    """
+    train = at_steps(score, curve.steps)
+    noise = t.noise * step_noise(curve.scaled)
+    for since, gain, gap in ((len(curve) // 2, t.train_gain, t.gap), (1, t.whole_gap, t.whole_gap)):
+        if since == 1 and len(curve) < 2 * t.evaluations:
+            return None
+        then = slice(max(since - 1, 0), since + 2)
+        gained = tail(train, 3) - median(train[then])
+        moved = tail(curve.scaled, 3) - median(curve.scaled[then])
+        climbs = trend(score.scaled[score.steps >= curve.steps[then.start]]).rising
+        still = moved < t.validation_gain * span and trend(curve.scaled[then.start :]).z <= 1.5
+        if climbs and still and gained > gain * span and gained - moved > max(gap * span, noise):
+            return gained - moved, curve, train, since
+    return None
 
 
 def _loss_overfit(view: RunView, t: Thresholds) -> Finding | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assistant.diagnosis import Finding
+from assistant.diagnosis import Finding, diagnose
 from assistant.run import Event, Run, Style
 from tests.builders import run_of
 from tests.diagnosis.detectors.looking import healthy, look, noise, unknown, with_
@@ -152,3 +152,32 @@ def test_the_trainers_own_notice_is_enough() -> None:
     finding = look("double-kl", run_of(metrics, era="0.6", events=[notice]))
     assert finding is not None
     assert finding.variant == "default"
+
+
+def _steady(n: int = 20, *, lr: float = 1e-6, score: float = 0.0) -> dict[str, list[float | None]]:
+    mean = [0.3 + 0.001 * i for i in range(n)]
+    return {"actor/lr": [lr] * n, "critic/score/mean": [*mean], "critic/rewards/mean": [value - score for value in mean]}
+
+
+def _said(metrics: dict[str, list[float | None]], start: int = 1, **config: object) -> list[str]:
+    keys = {
+        "lr": "actor_rollout_ref.actor.optim.lr",
+        "kl": "algorithm.use_kl_in_reward",
+        "coef": "algorithm.kl_ctrl.kl_coef",
+    }
+    run = run_of(metrics, era="0.6", start=start, config={keys[name]: value for name, value in config.items()})
+    return [f.variant for f in diagnose(run).findings if f.id == "log-contradicts-config"]
+
+
+def test_a_rate_that_stands_below_the_configured_one() -> None:
+    assert _said(_steady(), lr=5e-6) == ["lower_rate"]
+    assert _said(_steady(), lr=1e-6) == []
+    assert _said(_steady(), start=500, lr=5e-6) == []  # a decay may have ended at its floor
+    rising = _steady() | {"actor/lr": [5e-6 * (i + 1) / 40 for i in range(20)]}
+    assert _said(rising, lr=5e-6) == []  # warm-up
+
+
+def test_a_penalty_that_never_reaches_the_reward() -> None:
+    assert _said(_steady(), kl=True, coef=0.01) == ["no_penalty"]
+    assert _said(_steady(score=0.02), kl=True, coef=0.01) == []
+    assert _said(_steady(), kl=True, coef=0.0) == []

@@ -162,7 +162,7 @@ def test_another_framework_gets_no_verl_keys() -> None:
         ("torch.distributed.DistBackendError: NCCL error in: x.cpp:1, ncclSystemError: System call", "crash-nccl", "error"),
         ("ImportError: cannot import name 'LLM' from 'vllm'", "crash-import-version", "default"),
         ("RuntimeError: Error(s) in loading state_dict for Qwen2ForCausalLM:", "crash-checkpoint", "default"),
-        ("slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***", "crash-killed", "default"),
+        ("slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2026-01-02T03:04:05 DUE TO TIME LIMIT ***", "crash-killed", "scheduler"),
         ("[rank3]: torch.distributed.DistStoreError: Timed out after 601 seconds", "crash-nccl", "timeout"),
         ("RuntimeError: No CUDA GPUs are available", "crash-config", "no_gpu"),
         ("ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.", "crash-worker-died", "default"),

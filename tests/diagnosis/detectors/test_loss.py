@@ -70,10 +70,10 @@ def test_outlier_that_lasts() -> None:
     assert (finding.severity, finding.first_step, finding.facts["worst"].text) == ("medium", 51, "1.5")
 
 
-def test_single_jump_is_low() -> None:
+def test_a_single_jump_that_came_back_is_only_explained() -> None:
     finding = look("pg-loss-outlier", run_of(with_(healthy(60), actor__pg_loss=[*noise(50, 0.0, 0.01), 1.5, *noise(9, 0.0, 0.01)])))
     assert finding is not None
-    assert (finding.severity, finding.variant, finding.first_step) == ("low", "jump", 51)
+    assert (finding.severity, finding.variant, finding.first_step) == ("info", "jump", 51)
 
 
 def test_size_that_mean_advantage_mode_or_version_explains() -> None:
