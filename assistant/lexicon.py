@@ -16,6 +16,7 @@ from typing import Any
 
 from assistant.cards import STRUCTURED, cards, in_folder
 from assistant.diagnosis.naming import family, tables
+from assistant.diagnosis.translate import own_settings
 from assistant.run import Run
 from assistant.spoken_names import GENERIC, PLAIN_NAMES, SETTING_ALIASES
 
@@ -116,6 +117,9 @@ def base(framework: str = "") -> Lexicon:
             for one in key.values() if isinstance(key, Mapping) else (key,):
                 if one:
                     _add_setting(lexicon, one)
+            for whose, row in (fix.get("frameworks") or {}).items():
+                if whose in own and row and row.get("key"):
+                    _add_setting(lexicon, str(row["key"]))
     for card in cards().values():
         if card.folder not in STRUCTURED:
             for text in (card.id.partition("/")[2], *texts(card.front.get("title")), *texts(card.front.get("aliases"))):
@@ -126,6 +130,9 @@ def base(framework: str = "") -> Lexicon:
             _add_setting(lexicon, key)
         for text in (*texts(card.front.get("title")), *texts(card.front.get("aliases"))) if keys else ():
             lexicon.add(text, Target("setting", keys[0], 2.0))
+    for row in own_settings(framework or "verl").values():
+        if row.get("key"):
+            _add_setting(lexicon, str(row["key"]))
     for key, names in SETTING_ALIASES.items():
         _add_setting(lexicon, key)
         for text in names:
@@ -233,8 +240,11 @@ def _literals(lowered: str) -> list[tuple[int, int]]:
 def _whole(mention: Mention, literals: list[tuple[int, int]], lowered: str) -> bool:
     """Whether a name is not just a piece of a longer key: ``reward`` in ``reward_std`` or in ``rewards/chosen`` is not the reward.
 
+    Nor is one that an apostrophe cuts: "it's" is no ``it/s``.
     A leading part may be missing (``train/grad_norm``), and a statistic at the end (``critic/score/std``).
     """
+    if re.search(r"['’]", lowered[mention.first_char : mention.last_char]):
+        return False
     for start, end in literals:
         if mention.first_char >= end or mention.last_char <= start or (mention.first_char <= start and mention.last_char >= end):
             continue
@@ -270,8 +280,8 @@ def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: flo
     lexicon.add(plain, whole)
     for drop in range(1, len(parts)):
         rest = parts[drop:]
-        if len(rest) == 1 and rest[0] in GENERIC and rest[0] not in _ALONE:
-            continue
+        if len(rest) == 1 and (len(rest[0]) < 2 or (rest[0] in GENERIC and rest[0] not in _ALONE)):
+            continue  # the "s" of "samples/s" is no name
         lexicon.add("/".join(rest), Target("metric", target, less + (2.0 if len(rest) > 1 or "_" in rest[0] else 1.0), key, foreign))
     statistic = parts[-1] if len(parts) > 1 and parts[-1] in _STATISTICS else ""
     if statistic:

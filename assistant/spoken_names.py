@@ -63,6 +63,18 @@ PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
     "kl coefficient": ("reference_kl_coef", "reward_kl_coef"),
     "kl 控制系数": ("reward_kl_coef", "reference_kl_coef"),
     "kl 系数": ("reference_kl_coef", "reward_kl_coef"),
+    "entropy": ("policy_entropy", "action_entropy_loss", "action_entropy"),
+    "熵": ("policy_entropy", "action_entropy_loss", "action_entropy"),
+    "adv": ("advantage_mean",),
+    "adv mean": ("advantage_mean",),
+    "adv max": ("advantage_max",),
+    "adv min": ("advantage_min",),
+    "memory of the node": ("host_memory_used",),
+    "memory on the node": ("host_memory_used",),
+    "node memory": ("host_memory_used",),
+    "host memory": ("host_memory_used",),
+    "节点内存": ("host_memory_used",),
+    "主机内存": ("host_memory_used",),
     "critic loss": ("value_loss", "critic_total_loss"),
     "loss": ("train_loss", "policy_loss", "policy_total_loss"),
     "损失": ("train_loss", "policy_loss", "policy_total_loss"),
@@ -113,7 +125,13 @@ PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
 """Names that mean what the log has of them, likeliest first."""
 
 
+_ACTOR = re.compile(
+    r"^\W*(?:and |so |what about |how about |how is )*(?:the )?(?:actor|policy)\W*$"
+    r"|^\W*(?:那么?)?\s*(?:actor|策略)\s*(?:呢|怎么样|如何|还好吗)\W*$"
+)
+
 METRIC_PHRASES: Sequence[tuple[re.Pattern[str], str]] = (
+    *((_ACTOR, metric) for metric in ("policy_grad_norm", "policy_entropy", "policy_loss")),
     (
         re.compile(
             r"\b(?:answers?|responses?|outputs?|completions?|generations?|it|model|replies)\b.{0,24}\b(?:short(?:er)?|long(?:er)?|brief|"

@@ -28,7 +28,8 @@ from assistant.answers.verify import verify  # noqa: E402
 from assistant.diagnosis import RunView, diagnose  # noqa: E402
 from assistant.lexicon import of_run  # noqa: E402
 from assistant.run import Run, Style  # noqa: E402
-from benchmarks.verifier_sentences import KINDS, Scene  # noqa: E402
+from benchmarks.verifier_scenes import Scene  # noqa: E402
+from benchmarks.verifier_sentences import KINDS  # noqa: E402
 from tests.builders import run_of  # noqa: E402
 
 QUESTIONS = {

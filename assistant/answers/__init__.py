@@ -8,19 +8,20 @@ whenever it fails.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.answers.context import Context
-from assistant.answers.evidence import Evidence, Fact
+from assistant.answers.evidence import Evidence, Fact, code
 from assistant.answers.numbers import Number, check, checked
 from assistant.answers.question import Question, Turn, understand
+from assistant.answers.several import IDS, Talk, facts_of, followups_between, merged, pair_of, talk_about, understood, written_between
 from assistant.answers.writer import followups, write
 from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.view import RunView
-from assistant.lexicon import of_run
-from assistant.messages import Language
+from assistant.messages import Language, say
 from assistant.run import SourceLine
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def answer(
     question: str,
     diagnosis: Diagnosis,
     *,
+    others: Sequence[tuple[str, Diagnosis]] = (),
+    name: str = "",
     language: Language | None = None,
     history: Sequence[Turn] = (),
     model: Endpoint | None = None,
@@ -82,27 +85,39 @@ def answer(
 ) -> Answer:
     """Answer ``question`` about the run of ``diagnosis`` in the question's language (or in ``language``).
 
+    ``others`` are further runs of the talk (name, diagnosis), in the order in which they came, and ``name`` is what the first one is
+    called: a question may then be about one of them ("and in the other one?") or about two ("did my fix work?").
     ``history`` holds the turns of earlier answers, oldest first: a follow-up ("and why?") refers to the last one.
     With ``model``, that model writes; ``on_progress`` then gets the answer so far (whole sentences, checked and marked) as Markdown,
-    ``cancelled`` is asked ten times a second whether to stop, and ``source`` gives lines of the log to a model with tools.
+    ``cancelled`` is asked ten times a second whether to stop, and ``source`` gives lines of the (first) log to a model with tools.
     """
-    given = _builtin(question, diagnosis, language, history)
+    talk = talk_about(question, diagnosis, others, name, history, language)
+    given = _builtin(question, talk, history)
     if model is None or not question.strip():
         return given
-    return _by_model(given, question, diagnosis, model, language, history, on_progress, cancelled, source)
+    return _by_model(given, question, talk, model, history, on_progress, cancelled, source)
 
 
-def _builtin(question: str, diagnosis: Diagnosis, language: Language | None, history: Sequence[Turn]) -> Answer:
+def _builtin(question: str, talk: Talk, history: Sequence[Turn]) -> Answer:
+    if talk.meant.between:
+        return _between(question, talk, history)
+    index = talk.meant.runs[0]
+    name, diagnosis = talk.run(index)
     view = RunView(diagnosis.run)
-    present = {name.canonical for name in view.names.values()}
-    asked = understand(question, run_lexicon=of_run(diagnosis.run), present=present, language=language, history=history)
-    evidence = Evidence(diagnosis, view, asked.language)
+    asked = understood(talk.meant.rest, diagnosis, view, talk.language, history)
+    evidence = Evidence(diagnosis, view, asked.language, run="" if talk.single else name, first=IDS * index)
     context = Context(asked, diagnosis, view, evidence)
     markdown = write(context)
     numbers = check(markdown, evidence, question)
+    said = {question, *(turn.question for turn in history)}
+    more = [one for one in followups(context, 6) if one not in said][:3]
+    if not talk.single:
+        lead = say("between.about", asked.language, name=code(name)) + "\n\n"
+        markdown, numbers = lead + markdown, [replace(n, start=n.start + len(lead)) for n in numbers]
+        other = talk.names[index - 1 if index else 1]
+        more = [*more[:2], say("between.ask_other", asked.language, name=other)]
     findings = tuple(evidence.findings)
     about = asked.findings if asked.metrics else tuple(dict.fromkeys([*asked.findings, *findings]))[:3]
-    turn = Turn(question, asked.metrics, about, markdown)
     return Answer(
         markdown,
         asked.language,
@@ -110,18 +125,40 @@ def _builtin(question: str, diagnosis: Diagnosis, language: Language | None, his
         tuple(evidence.facts),
         tuple(evidence.cards),
         findings,
-        tuple(followups(context)),
+        tuple(more),
         checked(numbers),
-        turn,
+        Turn(question, asked.metrics, about, markdown),
+    )
+
+
+def _between(question: str, talk: Talk, history: Sequence[Turn]) -> Answer:
+    """The built-in answer about two runs."""
+    pair = pair_of(talk, history)
+    markdown = written_between(pair, talk.meant)
+    evidence = merged(pair)
+    masked = markdown
+    for name in sorted(talk.names, key=len, reverse=True):
+        masked = masked.replace(name, re.sub(r"\w", "_", name))  # the digits of a name are no numbers
+    numbers = check(masked, evidence, question)
+    metrics = tuple(dict.fromkeys([*pair.a.question.metrics, *pair.b.question.metrics]))
+    return Answer(
+        markdown,
+        talk.language,
+        numbers,
+        facts_of(pair),
+        tuple(evidence.cards),
+        tuple(evidence.findings),
+        tuple(followups_between(pair, talk.meant)),
+        checked(numbers),
+        Turn(question, metrics, () if metrics else tuple(evidence.findings)[:3], markdown),
     )
 
 
 def _by_model(
     given: Answer,
     question: str,
-    diagnosis: Diagnosis,
+    talk: Talk,
     model: Endpoint,
-    language: Language | None,
     history: Sequence[Turn],
     on_progress: Callable[[str], None] | None,
     cancelled: Callable[[], bool] | None,
@@ -130,14 +167,12 @@ def _by_model(
     """The model's answer, or ``given`` with one sentence on why it is not."""
     from assistant.answers.model.answering import ask_model, composed, fault_sentence
 
-    written = ask_model(
-        question, diagnosis, model, language=language, history=history, on_progress=on_progress, cancelled=cancelled, source=source
-    )
+    written = ask_model(question, talk, model, history=history, on_progress=on_progress, cancelled=cancelled, source=source)
     if written.verified is None or written.evidence is None:
         assert written.fault is not None
         note = fault_sentence(written.fault, model, given.language)
         return replace(given, markdown=f"{given.markdown}\n\n{note}", note=note, usage=written.usage)
-    markdown, numbers, counts = composed(written, diagnosis, given.language)
+    markdown, numbers, counts = composed(written, given.language)
     used = {number.fact for number in numbers} | set(written.verified.cited)
     facts = tuple(fact for fact in written.evidence.facts if fact.id in used)
     return replace(

@@ -16,6 +16,7 @@ from assistant.answers.context import (
     harmless,
     in_range,
     read_with,
+    stem,
     words_of,
 )
 from assistant.answers.duration import largest_timer
@@ -24,6 +25,7 @@ from assistant.answers.problems import reasons_of, root, told
 from assistant.answers.ranges import in_stretch
 from assistant.answers.relevant import answers, contrary, meant_by, related, show_its_validation
 from assistant.answers.verdict import verdict
+from assistant.answers.words import CHINESE_TERMS, COMMON
 from assistant.cards import Card
 from assistant.diagnosis.finding import Finding
 
@@ -44,17 +46,19 @@ def about(context: Context) -> list[str]:
     metrics = _present_first(context)
     main = metrics[0]
     if context.series(main) is None:
-        return _absent_with_cause(context, main)
+        return absent_with_cause(context, main)
     intent = context.question.intent
     faults_and_infos, touching = explaining(context, metrics)
     own, _ = explaining(context, [main])
     leading = _leading(context, own) or _leading(context, [f for f in faults_and_infos if f.severity in ("critical", "high", "medium")])
-    leading = leading or related(context, main)
+    leading = leading or related(context, main) or _that_shows(context, main, touching)
     if leading is not None and (nearer := meant_by(context, main, leading)):
         metrics, main = [nearer, *(m for m in metrics if m not in (main, nearer))], nearer
     show_its_validation(context, main, leading)
     found = context.evidence.metric_card(main)
-    parts = [verdict(context, main, leading)]
+    asked = context.question.metrics[0]
+    missed = not_here(context, asked) if context.series(asked) is None and stem(asked) != stem(main) else ""
+    parts = [missed, verdict(context, main, leading)]
     if leading is not None:
         parts.append(context.evidence.summary(leading))
     if intent == "meaning":
@@ -72,6 +76,15 @@ def about(context: Context) -> list[str]:
     if others and words_of(parts) < BUDGET:
         parts.append(context.say("also_named", titles=context.joined([context.titled(f) + context.since(f) for f in others[:2]])))
     return parts
+
+
+def _that_shows(context: Context, metric: str, touching: Sequence[Finding]) -> Finding | None:
+    """A grave fault that rests on the metric among others, when the question asks for a reason or a remedy."""
+    series = context.series(metric)
+    if series is None or not context.question.intents & {"why", "change"}:
+        return None
+    grave = (f for f in touching if f.severity in ("critical", "high"))
+    return next((f for f in grave if any(q.metric == series.name for q in f.facts.values())), None)
 
 
 def _present_first(context: Context) -> list[str]:
@@ -226,87 +239,18 @@ def _terms(context: Context) -> list[str]:
     """Words of the question that may decide which sentence of a card answers it."""
     q = context.question
     own = {part for key in (context.key(m) for m in q.metrics) for part in re.split(r"\W+", key)}
-    words = [w for w in re.findall(r"[a-z_]{4,}", q.text.lower()) if w not in own and w not in _COMMON]
+    words = [w for w in re.findall(r"[a-z_]{4,}", q.text.lower()) if w not in own and w not in COMMON]
     words += re.findall(r"\d+\.\d+", q.text)
     words += [setting.rpartition(".")[2] for setting in q.settings]
     if q.language == "zh":
         words += [w for w in re.findall(r"[\u3400-\u9fff]{2,4}", q.text) if w not in ("为什么", "是不是", "正常吗", "什么")]
-        words += [name for name in _CHINESE_TERMS if name in q.text]
+        words += [name for name in CHINESE_TERMS if name in q.text]
     words += [
         word
         for name, word in (("positive", "positive"), ("negative", "negative"), ("positive", "为正"), ("negative", "为负"))
         if name in q.properties
     ]
     return list(dict.fromkeys(words))
-
-
-_COMMON = frozenset(
-    [
-        "what",
-        "does",
-        "this",
-        "that",
-        "mean",
-        "with",
-        "from",
-        "have",
-        "been",
-        "would",
-        "should",
-        "could",
-        "which",
-        "when",
-        "where",
-        "there",
-        "their",
-        "here",
-        "normal",
-        "good",
-        "the",
-        "and",
-        "for",
-        "value",
-        "values",
-        "step",
-        "steps",
-        "train",
-        "training",
-        "loss",
-        "policy",
-        "model",
-        "critic",
-        "actor",
-        "score",
-        "reward",
-        "metric",
-        "always",
-        "still",
-        "about",
-        "very",
-        "high",
-        "rather",
-    ]
-)
-_CHINESE_TERMS = (
-    "为正",
-    "为负",
-    "白化",
-    "折扣",
-    "验证",
-    "泄漏",
-    "碎片",
-    "显存",
-    "截断",
-    "填充",
-    "熵",
-    "越小越好",
-    "越负",
-    "保守",
-    "准确率",
-    "爆炸",
-    "消失",
-    "衰减",
-)
 
 
 def _speaks(text: str, terms: list[str]) -> bool:
@@ -346,18 +290,22 @@ def _watch(context: Context, metric: str, leading: Finding | None, used: int) ->
     return context.say("label_watch") + text if text else ""
 
 
-def _absent_with_cause(context: Context, metric: str) -> list[str]:
+def absent_with_cause(context: Context, metric: str) -> list[str]:
     """The metric is absent: when the log holds a grave fault and the question asks why, the fault is the answer."""
     faults = [f for f in context.diagnosis.faults if f.severity in ("critical", "high")]
     named = [f for f in context.diagnosis.findings if f.id in context.question.findings and f.severity != "info"]
-    asks = context.question.intents & {"why", "change", "normal"} and not context.question.properties & {"missing"}
-    if not asks or not (faults or named):
+    near = [f for group in explaining(context, [metric]) for f in group if f.severity in ("critical", "high")]
+    if "missing" in context.question.properties or context.question.intent == "meaning":
         return absent(context, metric)
-    lead = (named or faults)[0]
-    return [*told(context, lead), context.glue([_not_here(context, metric), _hint(context)])]
+    asks = context.question.intents & {"why", "change", "normal"} and context.question.intent not in ("value", "extremes", "trend")
+    lead = next(iter([*named, *near, *(faults if asks else [])]), None)
+    if lead is None:
+        return absent(context, metric)
+    return [*told(context, lead), context.glue([not_here(context, metric), _hint(context)])]
 
 
-def _not_here(context: Context, metric: str) -> str:
+def not_here(context: Context, metric: str) -> str:
+    """That the log does not print the metric."""
     key, asked = context.key(metric), context.question.key_of(metric)
     found = context.evidence.metric_card(metric)
     if asked or "/" in key:
@@ -372,7 +320,7 @@ def _hint(context: Context) -> str:
 def absent(context: Context, metric: str) -> list[str]:
     """The metric is not in the log: say so, why that can be, and what it would tell."""
     found = context.evidence.metric_card(metric)
-    lead = _not_here(context, metric)
+    lead = not_here(context, metric)
     about_it, _ = explaining(context, [metric])
     reason = next((f for f in about_it if f.severity == "info"), None) or (about_it[0] if about_it else None)
     meaning = _labelled(context, "label_meaning", shortened(context.evidence.text_of(found, "short"), 45, context.language))

@@ -68,7 +68,7 @@ class Comparing:
         if not rows and CHANGED.search(row.plain(*row.clause(numeral.start))):
             rows = [pair for key in subject.keys for pair in self.grounds.ends(key)]
         for a, b in rows:
-            if any(agrees(numeral, sign * value, loose=loose) for value in _changes(a, b, numeral.unit) for sign in (1, -1)):
+            if any(agrees(numeral, sign * value, loose=loose) for value in changes(a, b, numeral.unit) for sign in (1, -1)):
                 return Proof("derived")
         return None
 
@@ -93,7 +93,7 @@ class Comparing:
         ]
         pairs = [(a.value, b.value) for i, a in enumerate(others) for b in others[i + 1 :] if a.unit == b.unit]
         return any(
-            agrees(numeral, value, loose=loose) for a, b in pairs for x, y in ((a, b), (b, a)) for value in _changes(x, y, numeral.unit)[:2]
+            agrees(numeral, value, loose=loose) for a, b in pairs for x, y in ((a, b), (b, a)) for value in changes(x, y, numeral.unit)[:2]
         )
 
     def equals(self, numeral: Numeral, fact: Fact, loose: bool) -> bool:
@@ -146,7 +146,7 @@ class Comparing:
         return fact.metric in subject.keys
 
 
-def _changes(a: float, b: float, unit: str) -> Sequence[float]:
+def changes(a: float, b: float, unit: str) -> Sequence[float]:
     """What people call the change from ``a`` to ``b``."""
     if unit == "%":
         out = [100 * (b - a) / abs(a)] if a else []

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from assistant.answers.evidence import Curve, Evidence, code, curve, length, plain_value, sentences
 from assistant.answers.question import Question
+from assistant.answers.setting_values import known_from, printed_setting
 from assistant.answers.shape import shape_of
 from assistant.cards import card, cards, pick
 from assistant.diagnosis import render
 from assistant.diagnosis.detector import registered
 from assistant.diagnosis.finding import SEVERITIES, Diagnosis, Finding
 from assistant.diagnosis.naming import metric_card
-from assistant.diagnosis.settings import settings
 from assistant.diagnosis.view import RunView
 from assistant.messages import Language, say
 from assistant.run import Point, Series
@@ -27,6 +27,17 @@ FEW_VALUES = 8
 """Values below which no rank test can tell a trend (its p stays above one in a hundred, nearly whatever they are)."""
 _NAMES = frozenset({"key", "name", "a", "b"})
 _CODE_END = re.compile(r"[`\r\n]")
+
+
+def main_validation(view: RunView) -> Series | None:
+    """The validation curve to show: a core one, unless it has no course and a mean of another variable has one."""
+    found = list(view.validations())
+    if not found:
+        return None
+    if len(found[0].series) < 3:
+        means = [one for one in found if one.key.statistic.startswith("mean@") and len(one.series) > 2 * len(found[0].series)]
+        found = sorted(means, key=lambda one: -len(one.series)) or found
+    return found[0].series
 
 
 @dataclass(slots=True)
@@ -57,8 +68,7 @@ class Context:
         if metric == "validation":
             if (wanted := self.question.key_of(metric)) and (own := self.view.printed(wanted)) is not None:
                 return own
-            best = next(iter(self.view.validations()), None)
-            return best.series if best else None
+            return main_validation(self.view)
         series = self.view[metric]
         wanted = self.question.key_of(metric)
         if wanted and wanted in self.diagnosis.run.columns and (series is None or wanted != series.name):
@@ -169,7 +179,9 @@ def explaining(context: Context, metrics: Sequence[str]) -> tuple[list[Finding],
         elif share or any(q.metric in names and stem(names[q.metric].canonical) in wanted for q in finding.facts.values() if q.metric):
             touching.append(finding)
         elif not any(context.series(metric) for metric in metrics) and (
-            _related(finding.id) & cards_of or (finding.id == "no-critic-by-design" and set(metrics) & OF_CRITIC)
+            _related(finding.id) & cards_of
+            or card(f"findings/{finding.id}").front.get("needs") in metrics
+            or (finding.id == "no-critic-by-design" and set(metrics) & OF_CRITIC)
         ):
             (about if finding.severity == "info" else touching).append(finding)
     about.sort(key=lambda f: f.severity == "info")
@@ -329,10 +341,13 @@ def _fix(context: Context, finding: Finding, fix: dict[str, object]) -> str:
         return context.say("fix_key", key=str(key), why=why)
     target = context.evidence.derived(_number(to), f"proposed by {finding.id}", metric=str(key), text=plain_value(to)).text
     if fix["from"] is None:
+        if (point := printed_setting(context, str(key))) is not None:
+            return context.say("fix_printed", key=str(key), now=context.at(point), to=target, why=why)
         return context.say("fix_to", key=str(key), to=target, why=why)
-    if context.diagnosis.run.config.get(str(key)) is not None:
+    where = known_from(context.diagnosis.run, str(key))
+    if where == "config":
         current = _inline(context.evidence.config(str(key), fix["from"]).text)
-    elif str(key) in settings(context.diagnosis.run):
+    elif where == "metrics":
         current = context.evidence.derived(_number(fix["from"]), f"{key} as the metrics show it", text=plain_value(fix["from"])).text
     else:
         current = (

@@ -42,6 +42,8 @@ class Fact:
     step: int | None = None
     line: int | None = None
     formula: str = ""
+    run: str = ""
+    """Whose number it is, in a talk about several runs."""
 
     def to_json(self) -> dict[str, Any]:
         value = json_value(self.value) if isinstance(self.value, float) else self.value
@@ -54,7 +56,7 @@ class Fact:
             "text": self.text,
             "kind": self.kind,
         }
-        return {**row, "formula": self.formula} if self.formula else row
+        return {**row, **({"formula": self.formula} if self.formula else {}), **({"run": self.run} if self.run else {})}
 
 
 @dataclass(slots=True)
@@ -67,6 +69,10 @@ class Evidence:
     facts: list[Fact] = field(default_factory=list)
     cards: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+    run: str = ""
+    """Name of the run, where a talk is about several."""
+    first: int = 0
+    """Number before the first fact's id: facts of another run of the talk have ids of their own."""
     told: set[str] = field(default_factory=set)
     """Ids of facts that stand in a finding's own sentence, which may name several metrics around them."""
     _by_key: dict[tuple[Any, ...], Fact] = field(default_factory=dict)
@@ -77,8 +83,9 @@ class Evidence:
         self, kind: Kind, text: str, value: float | str | None, metric: str | None, step: int | None, line: int | None, formula: str
     ) -> Fact:
         key = (kind, text, metric, step, formula)
+        value = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if key not in self._by_key:
-            fact = Fact(f"E{len(self.facts) + 1}", kind, text, value, metric, step, line, formula)
+            fact = Fact(f"E{self.first + len(self.facts) + 1}", kind, text, value, metric, step, line, formula, self.run)
             self.facts.append(fact)
             self._by_key[key] = fact
         return self._by_key[key]

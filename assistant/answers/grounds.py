@@ -23,6 +23,8 @@ from assistant.run import Series
 
 _STEPS_IN_FORMULA = re.compile(r"steps? (\d+)(?:\s?[–-]\s?(\d+))?")
 _KEY_PART = re.compile(r"[\w./@()-]+")
+NEAR = 90
+"""Characters before a setting's name in a card within which a number is said of it; twice as many after it."""
 WINDOW = 10
 """Values of a "first ten" or "last ten" median."""
 
@@ -114,6 +116,16 @@ class Grounds:
             if len(bare) >= 12 and bare in self.trusted:
                 return True
         return False
+
+    def says(self, text: str, start: int, end: int, subject: int | None) -> bool:
+        """Whether the numeral at ``start:end`` stands in a card's or finding's own words: with what it is said of, or with its unit."""
+        before, after = text[max(0, start - 14) : start], text[end : end + 10]
+        before = before.partition(" ")[2] if re.match(r"\w*\s", before) else before  # no piece of a word
+        after = after.rpartition(" ")[0] if re.search(r"\s\w*$", after) else after
+        parts = [before + text[start:end] + re.sub(r"[^\w\s]+\s*$", "", after)]
+        if subject is not None and start - subject <= 60:
+            parts.append(text[subject:end])
+        return any(len(bare := _squeezed(part)) >= 10 and bare in self.trusted for part in parts)
 
     @cached_property
     def _log_words(self) -> str:
@@ -299,17 +311,12 @@ class Grounds:
         """The shown card that names the setting and this number."""
         tail = key.rpartition(".")[2]
         tail = tail if len(tail) >= 5 else key  # "n" and "lr" stand in every card
-        shown = [name for name, text in self.card_texts.items() if tail in text]
-        return next((name for name in shown if _rounded(numeral.value) in self._values_of(name)), None)
-
-    def _values_of(self, card: str) -> frozenset[float]:
-        if card not in self._by_card:
-            self._by_card[card] = frozenset(_rounded(one.value) for one in numerals(self.card_texts[card]) if not math.isnan(one.value))
-        return self._by_card[card]
-
-    @cached_property
-    def _by_card(self) -> dict[str, frozenset[float]]:
-        return {}
+        for name, text in self.card_texts.items():
+            for m in re.finditer(re.escape(tail), text):
+                near = text[max(0, m.start() - NEAR) : m.end() + 2 * NEAR]
+                if _rounded(numeral.value) in {_rounded(one.value) for one in numerals(near) if not math.isnan(one.value)}:
+                    return name
+        return None
 
     @cached_property
     def card_texts(self) -> Mapping[str, str]:
@@ -345,6 +352,11 @@ class Grounds:
             return numeral.text in self.said
         exact = "." in numeral.digits and numeral.value == round(numeral.value)  # the user's 6 is no 6.000
         return _rounded(numeral.value) in self.asked_values and (not exact or numeral.digits in self.said)
+
+    def named(self, keys: Iterable[str]) -> bool:
+        """Whether the user's own words have one of the keys, or the end of one."""
+        said = self.said.lower()
+        return any(part in said for key in keys for part in (key.lower(), key.lower().rpartition("/")[2]) if len(part) > 3)
 
     def is_version(self, text: str) -> bool:
         """Whether a version is this log's, or stands in a card that was shown or in the user's words."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from assistant.answers.comparing import Comparing
 from assistant.answers.evidence import Fact
@@ -28,6 +28,15 @@ from assistant.answers.phrases import (
 )
 from assistant.answers.scope import Mention, Sentence
 from assistant.spoken_names import SETTING_OF_METRIC
+
+_OPERATOR = re.compile(r"[\s`*]*([/÷×x*+−–-])[\s`*]*")
+_EQUALS = re.compile(r"[\s`*]*(?:=|＝|≈|等于|equals|is)[\s`*]*")
+_OPERATIONS: dict[str, Callable[[float, float], float]] = {
+    **dict.fromkeys("/÷", lambda a, b: a / b),
+    **dict.fromkeys("×x*", lambda a, b: a * b),
+    "+": lambda a, b: a + b,
+    **dict.fromkeys("−–-", lambda a, b: a - b),
+}
 
 
 @dataclass
@@ -91,6 +100,8 @@ class Matcher(Comparing):
             and PROSE_COUNT.match(following)
         ):
             return None
+        if (proof := self._equation(numeral, row, previous)) is not None:
+            return proof
         subject = row.subject(numeral)
         inherited = False
         if subject is None:
@@ -105,6 +116,8 @@ class Matcher(Comparing):
         if subject is None and previous is not None:
             subject = next((m for m in reversed(previous.mentions) if m.kind in ("metric", "setting")), None)
             inherited = subject is not None
+        if subject is not None and subject.kind == "metric" and not subject.keys and subject.also:
+            subject = replace(subject, kind="setting", names=subject.also)  # not printed here: the setting of that name
         if subject is not None and subject.kind == "setting":
             if (proof := self._setting(numeral, subject, lead)) is not None:
                 return proof
@@ -125,6 +138,10 @@ class Matcher(Comparing):
             if proof is not None:
                 return proof if self.in_role(numeral, proof, subject, row, loose) else Proof("unverified", "number")
         settings = [SETTING_OF_METRIC[n] for n in subject.names if n in SETTING_OF_METRIC] if subject is not None and step is None else []
+        if settings and subject is not None and not FROM.search(lead):
+            for name in subject.also:
+                if any(agrees(numeral, v) for v in grounds.settings_of(name)["knowledge"]):
+                    return Proof("knowledge")
         if any(agrees(numeral, v) for key in settings for known in grounds.settings_of(key).values() for v in known):
             return Proof("config")
         counted = self._count(numeral, lead, following, subject is not None and not inherited)
@@ -134,18 +151,26 @@ class Matcher(Comparing):
             return Proof("derived")
         if step is None and (proof := self._by_unit(numeral, following, loose)) is not None:
             return proof
-        if subject is None or inherited or not subject.keys:
+        unprinted = subject is not None and subject.kind == "metric" and subject.literal and not subject.keys
+        if subject is None or inherited or (not subject.keys and not unprinted):
             for fact in grounds.facts_of([metric] if metric else []):  # "from 957 tokens to about 9"
                 if self.equals(numeral, fact, loose) and (step is None or self.of_step(fact, step)):
                     return Proof(fact.kind, fact.id)
             if (proof := self._anywhere(numeral, loose, step)) is not None:
                 return proof
-        else:
+        elif not unprinted:
             if (proof := self._told(numeral, subject, step, loose)) is not None:
                 return proof
             if (proof := self._other_subject(numeral, row, subject, step, loose)) is not None:
                 return proof
-        clause = row.plain(*row.clause(numeral.start))
+        first, last = row.clause(numeral.start)
+        if numeral.unit == "%" and step is None and not any(m.kind == "metric" and m.end > first and m.start < last for m in row.mentions):
+            told = [f for f in grounds.evidence.facts if f.id in grounds.evidence.told and f.text == numeral.text.replace(" ", "")]
+            if told:
+                return Proof(told[0].kind, told[0].id)
+        if grounds.says(whole, numeral.start, numeral.end, subject.start if subject is not None else None):
+            return Proof("knowledge")
+        clause = row.plain(first, last)
         claims = (
             subject is not None
             and bool(subject.keys)
@@ -161,11 +186,29 @@ class Matcher(Comparing):
             claims, general = False, True  # "the accumulation becomes 0": said of something on the way
         if (card := grounds.in_cards(numeral)) is not None and step is None and (general or numeral.spelled):
             return Proof("knowledge", card)
-        if (asked := self._asked(numeral)) is not None and (step is None or subject is None):
-            return asked
+        named = subject is None or not subject.literal or not claims or self.grounds.named(subject.keys)
+        if (asked := self._asked(numeral)) is not None and named and (step is None or subject is None):
+            return asked  # the user's 1.0 of one metric is not another's
         return self._unknown(numeral, subject, step)
 
     # Ways to be right
+
+    def _equation(self, numeral: Numeral, row: Sentence, previous: Sentence | None) -> Proof | None:
+        """ "1024 / 256 = 4": right when it is, and when both numbers on its left may stand; None when there is no equation."""
+        left = [n for n in row.numbers if n.end <= numeral.start][-2:]
+        if len(left) < 2:
+            return None
+        a, b = left
+        sign = _OPERATOR.match(row.whole, a.end, b.start + 1)
+        if sign is None or sign.end() != b.start or not _EQUALS.fullmatch(row.whole, b.end, numeral.start):
+            return None
+        try:
+            value = _OPERATIONS[sign[1]](a.value, b.value)
+        except ZeroDivisionError:
+            return Proof("unverified", "number")
+        known = [self._value(n, row, previous, "") for n in (a, b)]
+        good = all(proof is not None and proof.status != "unverified" for proof in known)
+        return Proof("derived") if good and agrees(numeral, value) else Proof("unverified", "number")
 
     def _of_metric(self, numeral: Numeral, subject: Mention, step: int | None, loose: bool, row: Sentence, lead: str) -> Proof | None:
         grounds = self.grounds
@@ -330,7 +373,7 @@ def _finite(numeral: Numeral) -> bool:
 
 
 def _whole(fact: Fact) -> bool:
-    return isinstance(fact.value, float) and fact.value.is_integer() and "%" not in fact.text
+    return isinstance(fact.value, (int, float)) and float(fact.value).is_integer() and "%" not in fact.text
 
 
 def _is_era(numeral: Numeral, lead: str, whole: str) -> bool:

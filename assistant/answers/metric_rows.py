@@ -7,6 +7,7 @@ import numpy as np
 from assistant.answers.context import Context
 from assistant.answers.evidence import Curve
 from assistant.answers.prompts import labels
+from assistant.answers.shape import shape_of
 from assistant.diagnosis.finding import Finding
 from assistant.run import Series
 
@@ -33,7 +34,7 @@ def metric_row(context: Context, found: Curve, full: bool, title: str) -> str:
             fact = context.evidence.derived(float(np.median(window)), f"median of the {name} values of {series.name}", metric=series.name)
             parts.append(f"median of {name} {fact.id}={fact.text}")
     if found.n_finite >= 4:
-        parts.append("rising" if found.direction.rising else "falling" if found.direction.falling else "no clear trend")
+        parts.append(_direction(context, found))
     shown = {found.first, found.last, found.lowest, found.highest}
     if full:
         parts += [f"asked {fact}" for fact in asked_values(context, series, shown)]
@@ -43,6 +44,26 @@ def metric_row(context: Context, found: Curve, full: bool, title: str) -> str:
         between = where[np.linspace(0, len(where) - 1, COURSE + 2).round().astype(np.int64)][1:-1]
         parts.append("course " + " ".join(point_text(context, series, int(i)) for i in dict.fromkeys(between.tolist()) if i not in shown))
     return " | ".join(parts)
+
+
+_WORDS = {
+    "none": "no clear trend",
+    "rises": "rising",
+    "falls": "falling",
+    "rose_then_fell": "rose until about step {step}, then fell",
+    "fell_then_rose": "fell until about step {step}, then rose",
+    "rose_early": "rose until about step {step}, flat since",
+    "fell_early": "fell until about step {step}, flat since",
+}
+
+
+def _direction(context: Context, found: Curve) -> str:
+    """The direction as the built-in answers tell it, with the step of a turn."""
+    shape = shape_of(found)
+    step = None if shape.turn is None else int(found.series.steps[shape.turn])
+    if step is not None:
+        context.evidence.count(step, f"turn of {found.series.name}, running median")
+    return _WORDS[shape.kind].format(step=step)
 
 
 def asked_values(context: Context, series: Series, shown: set[int]) -> list[str]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from assistant.answers.about import not_here
 from assistant.answers.context import BUDGET, OF_CRITIC, Context, course, trend_words, words_of
 from assistant.answers.evidence import Curve, code, plain_value
 from assistant.answers.problems import reasons_of, root, to_do
 from assistant.answers.ranges import figure
 from assistant.answers.shape import shape_of
+from assistant.answers.verdict import premise
 from assistant.config_cards import UNLISTED, default
 from assistant.derived import Derived
 from assistant.diagnosis import stats
@@ -56,7 +58,7 @@ def learning(context: Context) -> list[str]:
         parts.append(context.evidence.summary(stop))
     elif main.n_finite < FEW:
         n = context.evidence.count(main.n_finite, f"finite values of {main.series.name}")
-        parts.append(context.say("learning_short", n=n.text))
+        parts.append(context.say("learning_short" if main.n_finite > 1 else "learning_once", n=n.text))
     else:
         key = {1: "learning_yes", -1: "learning_worse", 0: "learning_flat"}[better]
         if better == 1 and slow is not None:
@@ -70,6 +72,7 @@ def learning(context: Context) -> list[str]:
             parts.append(context.say("label_why") + reasons)
         if words_of(parts) < BUDGET:
             parts.append(to_do(context, root(context, cause), 1))
+    parts += _also_asked(context)
     if moved := _policy_moves(context):
         parts.append(moved)
     names = context.view.names
@@ -84,6 +87,18 @@ def learning(context: Context) -> list[str]:
     if others and words_of(parts) < BUDGET:
         parts.append(context.say("also_named", titles=context.joined([context.titled(f) + context.since(f) for f in others[:2]])))
     return parts
+
+
+def _also_asked(context: Context) -> list[str]:
+    """The other metrics that the question names: whether what it takes for granted of them is so, and their course."""
+    rows = []
+    for metric in [m for m in context.question.metrics if m not in PROGRESS][:3]:
+        if context.series(metric) is None:
+            rows.append(not_here(context, metric))
+        else:
+            said = premise(context, metric)
+            rows.append(context.glue([said, course(context, metric)]))
+    return rows
 
 
 def _because(context: Context, finding: Finding) -> list[str]:
@@ -133,9 +148,9 @@ def critic_learning(context: Context) -> list[str]:
         parts.append(context.say("critic_yes" if end > 0.3 else "critic_weak" if end > 0 else "critic_no", key=explained.series.name))
     else:
         n = max((c.n_finite for c in (explained, loss) if c is not None), default=0)
-        parts.append(
-            context.say("critic_short" if n < FEW else "critic_unjudged", n=context.evidence.count(n, "values of the critic").text)
-        )
+        key = "learning_once" if n == 1 else "critic_short" if n < FEW else "critic_unjudged"
+        parts.append(context.say(key, n=context.evidence.count(n, "values of the critic").text))
+    parts += [not_here(context, metric) for metric in context.question.metrics if metric in OF_CRITIC and context.series(metric) is None]
     rows = []
     for metric in ("explained_variance", "value_loss", "critic_grad_norm", "value_clip_fraction"):
         found = context.curve(metric)

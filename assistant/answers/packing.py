@@ -31,15 +31,34 @@ class Packed:
     evidence: Evidence
     tokens: int
     left_out: list[str] = field(default_factory=list)
+    runs: tuple[tuple[str, Evidence], ...] = ()
+    """Name and evidence of each of two runs, when the text is about two."""
 
 
 def pack(
-    question: Question, diagnosis: Diagnosis, view: RunView, *, budget: int, count: Counter | None = None, retrieved: Sequence[str] = ()
+    question: Question,
+    diagnosis: Diagnosis,
+    view: RunView,
+    *,
+    budget: int,
+    count: Counter | None = None,
+    retrieved: Sequence[str] = (),
+    run: str = "",
+    first: int = 0,
+    without: frozenset[str] = frozenset(),
 ) -> Packed:
-    """Evidence for ``question`` in at most ``budget`` tokens; ``retrieved`` are card ids that a search found, best first."""
+    """Evidence for ``question`` in at most ``budget`` tokens; ``retrieved`` are card ids that a search found, best first.
+
+    In a talk about several runs ``run`` is this one's name and its facts are numbered after ``first``; ``without`` are parts (by heading)
+    that are not wanted.
+    """
     count = count or counter()
-    scratch = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language))
-    candidates = sections(scratch, retrieved)
+
+    def fresh() -> Evidence:
+        return Evidence(diagnosis, view, question.language, run=run, first=first)
+
+    scratch = Context(question, diagnosis, view, fresh())
+    candidates = [section for section in sections(scratch, retrieved) if section.heading not in without]
     costs = {id(section): count(_written(section, scratch)) + 1 for section in candidates}
     room = max(budget, LEAST) - 60  # the list of what was left out
     taken: list[Section] = []
@@ -55,13 +74,13 @@ def pack(
             room -= cost
         else:
             missed.append(section)
-    context = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language), scratch.curves)
+    context = Context(question, diagnosis, view, fresh(), scratch.curves)
     text = _laid_out(taken, missed, context)
     while count(text) > max(budget, LEAST) and len(taken) > 1:
         worst = max(taken, key=lambda s: s.rank)
         taken.remove(worst)
         missed.append(worst)
-        context = Context(question, diagnosis, view, Evidence(diagnosis, view, question.language), scratch.curves)
+        context = Context(question, diagnosis, view, fresh(), scratch.curves)
         text = _laid_out(taken, missed, context)
     return Packed(text, context.evidence, count(text), [section.name for section in sorted(missed, key=lambda s: s.rank)])
 

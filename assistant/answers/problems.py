@@ -6,12 +6,16 @@ from collections import Counter
 
 from assistant.answers.context import BUDGET, Context, causes, course, ended, fix_lines, harmless, words_of
 from assistant.answers.evidence import escaped, shortened
+from assistant.answers.words import BARE_WHY
 from assistant.cards import card
 from assistant.diagnosis import render
 from assistant.diagnosis.detector import registered
 from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.naming import family, first_names
 from assistant.diagnosis.order import stops
 from assistant.diagnosis.story import dated, story
+from assistant.diagnosis.translate import words
+from assistant.lexicon import known_metrics
 
 FEW_STEPS = 10
 KEY_METRICS = (
@@ -36,14 +40,23 @@ def finding(context: Context) -> list[str]:
         return crash(context)
     if not present:
         return _not_present(context, names[0])
-    lead = min(present, key=lambda f: (f.severity == "info", list(context.diagnosis.findings).index(f)))
+    if context.question.follow_up and all(f.severity == "info" for f in present) and BARE_WHY.search(context.question.text.lower()):
+        return top_why(context)
+    order = context.question.findings if context.question.follow_up else [f.id for f in context.diagnosis.findings]
+    lead = min(present, key=lambda f: (f.severity == "info", list(order).index(f.id)))
     return told(context, lead)
 
 
 def top_why(context: Context) -> list[str]:
     """A bare "why?": the reason of the first finding; of a healthy run its state."""
     faults = context.diagnosis.faults
-    return told(context, faults[0]) if faults else overview(context)
+    if faults:
+        return told(context, faults[0])
+    if not context.question.earlier or not context.diagnosis.fine:
+        return overview(context)
+    infos = [f for f in context.diagnosis.findings if f.severity == "info" and not harmless(f)]
+    lead = context.say("nothing_to_explain", n=_n(context, len(context.diagnosis.fine), "checks that ran and passed"))
+    return [lead, *(context.evidence.summary(f) for f in infos[:3])]
 
 
 def told(context: Context, lead: Finding) -> list[str]:
@@ -113,9 +126,20 @@ def _not_present(context: Context, name: str) -> list[str]:
 
 def needs(context: Context, what: str) -> str:
     """What to log, as words; a config assignment in code."""
-    text = render.needs(what, context.language)
+    text = needed(context, what) or context.say("needs_elsewhere")
     context.evidence.note_numbers(text, "what the check needs")
     return f"`{text}`" if ("=" in text and " " not in text) or " --" in text else text
+
+
+def needed(context: Context, what: str) -> str:
+    """``needs`` in plain text, by this log's own names; "" where it is something that this framework does not have."""
+    text = render.needs(what, context.language)
+    if what in known_metrics():
+        run = context.diagnosis.run
+        key = first_names("verl" if run.framework == "unknown" else run.framework).get(what)
+        text = key or ("" if family(run.framework) != "verl" and run.framework != "unknown" else text)
+    own = words(context.view)
+    return text if own is None else "" if own.foreign(text) else own(text)
 
 
 def crash(context: Context) -> list[str]:
@@ -217,7 +241,7 @@ def _healthy_tail(context: Context) -> list[str]:
 
 def _cannot_tell(context: Context) -> str:
     wanted = [one for one in context.diagnosis.unknown if "=" in one.needs and not one.needs.startswith("steps") and grave(one.finding)]
-    rows = [text for text, _ in Counter(needs(context, one.needs) for one in wanted).most_common()]
+    rows = [text for text, _ in Counter(needs(context, one.needs) for one in wanted if needed(context, one.needs)).most_common()]
     if not rows:
         return ""
     return context.say(

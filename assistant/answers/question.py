@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from assistant.answers.follow_words import kind_of
 from assistant.answers.language import detect
 from assistant.answers.leading import gives_way, leading
 from assistant.answers.topics import COUNT_STEPS, EVER, FIRST_TIME, WHEN, topic_of
@@ -85,6 +86,9 @@ class Question:
     spellings: tuple[str, ...] = ()
     about_run: bool = False
     follow_up: bool = False
+    earlier: str = ""
+    """The answer before, for a follow-up; ``talk`` are all of them."""
+    talk: str = ""
 
     def key_of(self, metric: str) -> str | None:
         return dict(self.keys).get(metric)
@@ -149,14 +153,20 @@ def understand(
     ):
         metrics = next(((name,) for name in _MAIN if name in present), ())
     follow_up = False
-    if history and not (metrics or extra or findings or settings or topic) and len(lowered) <= 80 and FOLLOW_UP.search(lowered):
+    kind = kind_of(lowered) if history and not (metrics or extra or settings) else ""
+    if kind:
+        last = history[-1]
+        metrics, findings, steps, topic, follow_up = last.metrics, list(last.findings), (), "", True
+    elif history and not (metrics or extra or findings or settings or topic) and len(lowered) <= 80 and FOLLOW_UP.search(lowered):
         last = history[-1]
         if last.metrics or last.findings:
             metrics, findings, follow_up = last.metrics, list(last.findings), True
             if not intents and not steps:
-                intents = understand(last.question).intents
+                before = understand(last.question, history=history[-6:-1])
+                intents, steps = before.intents, before.steps
     elif history and not intents and not steps and (metrics or findings) and len(lowered) <= 60:
-        intents, follow_up = understand(history[-1].question).intents, True
+        before = understand(history[-1].question, history=history[-6:-1])
+        intents, steps, follow_up = before.intents, before.steps, True
     question = Question(
         text=text,
         language=language or detect(text),
@@ -179,8 +189,10 @@ def understand(
         spellings=tuple(_once(t.key for t in names["metric_targets"] if t.key and t.weight > _SPELLED_OUT)),
         about_run=bool(RUN_WORDS.search(lowered)),
         follow_up=follow_up,
+        earlier=history[-1].answer if history else "",
+        talk="\n".join(turn.answer for turn in history),
     )
-    return _with_intent(question, lowered)
+    return replace(question, intent=kind or leading(question, lowered))
 
 
 def _mentions(stretch: Stretch, lexicons: Sequence[Lexicon], present: Container[str]) -> tuple[list[Mention], Statistic]:
@@ -196,12 +208,6 @@ def _mentions(stretch: Stretch, lexicons: Sequence[Lexicon], present: Container[
         bare = bare[:start] + " " * (end - start) + bare[end:]
     without = find(bare, lexicons)
     return (without if inside and any(t.kind in ("metric", "key") for m in without for t in m.targets) else mentions), stretch.statistic
-
-
-def _with_intent(q: Question, lowered: str) -> Question:
-    from dataclasses import replace
-
-    return replace(q, intent=leading(q, lowered))
 
 
 def _names(mentions: Sequence[Mention], lowered: str, present: Container[str]) -> dict[str, list]:  # type: ignore[type-arg]

@@ -43,6 +43,11 @@ _FROM = re.compile(r"(?:\bfrom|从|由|自)\s*(?:about\s+|around\s+|约|大约)?
 _OF = re.compile(r"^[\s`*%]*(?:nats?(?:/token)?|tokens?|seconds?|s)?[\s`*]*(?:for|of|in|on|as)\s+(?:the\s+)?[`*]*$", re.IGNORECASE)
 _OPEN = re.compile(r"^[\s`*]*[(（\[][`*\s]*$")
 
+_CLOSED = re.compile(r"^[\s`*]*步?[\s`*]*(?:[.,;:，。；：、)）\]]|$)")
+_TO_ITS_STEP = re.compile(r"^[\s`*%]*(?:[A-Za-z/]{1,12}|个\s?token)?[\s`*]*[(（\[]?[\s`*]*$")
+_ONWARD = re.compile(r"\d\s?步?\s*(?:→|\bto|到|至)\s*[`*]*$")
+_VALUE_AT = re.compile(r"\d[\d.,]*(?:e[-+]?\d+)?[\s`*%]*(?:[A-Za-z]{1,8}\s*)?(?:\bat|\bin|\bon|\bby|@|[(（])?\s*$")
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -54,6 +59,8 @@ class Mention:
     names: tuple[str, ...]
     keys: tuple[str, ...] = ()
     literal: bool = False
+    also: tuple[str, ...] = ()
+    """Settings that a metric's name stands for as well (the learning rate)."""
 
 
 @dataclass
@@ -106,11 +113,16 @@ class Sentence:
 
     def step_of(self, numeral: Numeral) -> int | None:
         """The step that a value is said to be of."""
-        if m := _STEP_AFTER.match(self.whole, numeral.end, min(self.end + 1, numeral.end + 60)):
+        if (m := _STEP_AFTER.match(self.whole, numeral.end, min(self.end + 1, numeral.end + 60))) and self._belongs(m):
             following = self.whole[m.end() : m.end() + 20]
             if following.lstrip("`* ").startswith("行"):
                 return None
-            if not re.match(r"\s?步?\s?(?:–|-|~|to\b|至|到)\s*(?:steps?\s*|第\s?)?[`*]*\d+(?![\d.,]*\d|[%e])", following):
+            following = self.whole[m.end() : m.end() + 40]
+            if not re.match(
+                r"\s?步?\s?(?:–|-|~|to\b|至|到)\s*(?:steps?\s*|第\s?)?[`*]*\d+(?![\d.,]*\d|[%e])"
+                r"(?![\s`*]*(?:\(|（|at\b|in step|on step|@))",
+                following,
+            ):
                 return int(m[1].replace(",", ""))
             return None
         if _FROM.search(self.whole[max(self.start, numeral.start - 16) : numeral.start]):
@@ -122,18 +134,33 @@ class Sentence:
         if not placed:
             return None
         found = placed[-1]
+        if self._taken(self.start + found.start()):
+            return None
         between = [n for n in self.numbers if self.start + found.end() <= n.start < numeral.start and not self.is_step(n)]
         if between and not (len(between) == 1 and _FROM.search(self.whole[max(self.start, between[0].start - 16) : between[0].start])):
             return None
         crossed = re.search(r"[,，;]\s?(?:and|but|while|whereas|then|而|但|之后|随后)", lead[found.end() :])
         return None if crossed else int(next(group for group in found.groups() if group).replace(",", ""))
 
+    def _belongs(self, after: re.Match[str]) -> bool:
+        """Whether a step behind a value is the value's own: not that of a next clause (", at step 70 it reached 3")."""
+        comma = re.match(r"[\s`*]*(?:步)?[\s`*]*[,，]", after[0])
+        return not comma or bool(_CLOSED.match(self.whole[after.end() : after.end() + 20]))
+
+    def _taken(self, position: int) -> bool:
+        """Whether the step named at ``position`` is that of the value right before it ("5.69 at step 70 and now 2.15")."""
+        return any(
+            n.end <= position and _TO_ITS_STEP.match(self.whole[n.end : position]) and not self.is_step(n) and not self.is_line(n)
+            for n in self.numbers
+        )
+
     def is_step(self, numeral: Numeral) -> bool:
         if numeral.unit not in ("", "step") or not math.isfinite(numeral.value) or numeral.value != int(numeral.value):
             return False
         lead = self.whole[max(self.start, numeral.start - 60) : numeral.start]
-        if not _STEP_BEFORE.search(lead):
-            return False
+        found = _STEP_BEFORE.search(lead)
+        if not found or (_ONWARD.search(found[0]) and _VALUE_AT.search(lead[: found.start()])):
+            return False  # "from 945 at step 1 to 1237": a value, not a step
         if lead.rstrip(" `*").endswith("第") or re.search(r"第[^，。,]*$", lead):
             return bool(
                 re.match(
@@ -199,7 +226,7 @@ class _Names:
 
     def __init__(self, evidence: Evidence) -> None:
         diagnosis = evidence.diagnosis
-        self.lexicons = [base(), _own_names(diagnosis.run)]
+        self.lexicons = [base(diagnosis.run.framework), _own_names(diagnosis.run)]
         self.columns = diagnosis.run.columns
         self.by_canonical: dict[str, list[str]] = {}
         for key, name in evidence.view.names.items():
@@ -216,7 +243,8 @@ class _Names:
                 literal = _literal(text, first, last, self.columns)
                 keys = [literal] if literal else [key for t in metrics for key in self._keys(t)]
                 shaped = bool(literal) or "/" in written or "_" in written
-                found.append(Mention(first, last, "metric", tuple(t.id for t in metrics), tuple(dict.fromkeys(keys)), shaped))
+                also = tuple(t.id for t in one.targets if t.kind == "setting")
+                found.append(Mention(first, last, "metric", tuple(t.id for t in metrics), tuple(dict.fromkeys(keys)), shaped, also))
             elif settings := tuple(t.id for t in targets if t.kind == "setting"):
                 found.append(Mention(first, last, "setting", settings, (written,), "." in written or "_" in written))
             elif findings := tuple(t.id for t in targets if t.kind == "finding"):

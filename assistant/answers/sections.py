@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from assistant.answers.card_entries import Write, card_entry, flat
 from assistant.answers.context import Context, explaining
-from assistant.answers.evidence import Fact, curve, plain_value
-from assistant.answers.metric_rows import asked_values, metric_row
-from assistant.answers.problems import KEY_METRICS
+from assistant.answers.evidence import Fact, curve
+from assistant.answers.metric_rows import asked_values, metric_row, point_text
+from assistant.answers.problems import KEY_METRICS, needed
 from assistant.answers.prompts import labels
+from assistant.answers.setting_rows import MAIN_SETTINGS, asked_settings, change_text, setting_row
 from assistant.answers.speed import slow_findings
 from assistant.answers.writer import write
 from assistant.cards import cards
-from assistant.config_cards import UNLISTED, default
 from assistant.derived import derived_quantities
 from assistant.diagnosis import render
 from assistant.diagnosis.facts import number
@@ -23,28 +23,16 @@ from assistant.diagnosis.naming import metric_card
 from assistant.diagnosis.timing import step_times
 from assistant.run import Style
 
-MAIN_SETTINGS = (
-    "algorithm.adv_estimator",
-    "data.train_batch_size",
-    "actor_rollout_ref.actor.ppo_mini_batch_size",
-    "actor_rollout_ref.actor.ppo_epochs",
-    "actor_rollout_ref.rollout.n",
-    "actor_rollout_ref.actor.optim.lr",
-    "actor_rollout_ref.actor.use_kl_loss",
-    "actor_rollout_ref.actor.kl_loss_coef",
-    "algorithm.use_kl_in_reward",
-    "actor_rollout_ref.actor.clip_ratio_low",
-    "actor_rollout_ref.actor.clip_ratio_high",
-    "actor_rollout_ref.actor.entropy_coeff",
-    "actor_rollout_ref.actor.loss_agg_mode",
-    "data.max_prompt_length",
-    "data.max_response_length",
-    "actor_rollout_ref.rollout.temperature",
-    "actor_rollout_ref.rollout.name",
-    "trainer.total_epochs",
-    "trainer.n_gpus_per_node",
-    "trainer.nnodes",
-)
+BY_UPDATES = frozenset({"policy_step_kl", "policy_clip_fraction", "policy_clip_fraction_lower", "value_clip_fraction", "policy_loss"})
+"""Metrics that read differently with one update a step and with several."""
+EXCERPT = 400
+"""Characters of a line of the log that are shown."""
+SHORT_LOG = 3
+"""Records up to which the other metrics are given with their values."""
+UNKNOWN = 14
+"""Checks that could not run that are listed."""
+NAMED = 150
+"""Names of other metrics that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +53,8 @@ def sections(context: Context, retrieved: Sequence[str]) -> list[Section]:
     out.append(Section("draft", "draft", 4, 2, lambda c: flat(write(c))))
     out += _metrics(context)
     out += _settings(context)
-    out += [Section("derived", "computed quantities", 26, 5, _derived), *_time(context), *_excerpts(context), *_cards(context, retrieved)]
+    out.append(Section("derived", "computed quantities", 2.45 if set(context.question.metrics) & BY_UPDATES else 9.5, 5, _derived))
+    out += [*_time(context), *_excerpts(context), *_cards(context, retrieved)]
     out.append(Section("fine", "checks passed", 24, 9, _fine))
     out.append(Section("unknown", "what cannot be told", 17, 9.1, _unknown))
     out.append(Section("others", "names of other metrics", 40, 9.2, _others))
@@ -140,17 +129,7 @@ def _detail(finding: Finding) -> Write:
         if reasons := render.causes(finding, language)[:4]:
             lines.append(f"   {words['causes']}: " + "; ".join(reasons))
         for fix in render.fixes(finding, run, language)[:4]:
-            change = ""
-            if fix["key"]:
-                start = f" {plain_value(fix['from'])} →" if fix["from"] is not None else " →" if fix["to"] is not None else ""
-                change = f"{fix['key']}{start}{' ' + plain_value(fix['to']) if fix['to'] is not None else ''}. "
-                if fix["to"] is not None:
-                    to = (
-                        float(fix["to"])
-                        if isinstance(fix["to"], (int, float)) and not isinstance(fix["to"], bool)
-                        else plain_value(fix["to"])
-                    )
-                    context.evidence.derived(to, f"proposed by {finding.id}", metric=str(fix["key"]), text=plain_value(fix["to"]))
+            change = change_text(context, fix, finding.id)
             lines.append(f"   {words['fix']}: {change}{fix['why']}" + (f" ({words['check']}: {fix['check']})" if fix["check"] else ""))
         if finding.severity != "info" and (against := render.rules_out(finding, language)[:2]):
             lines.append(f"   {words['rules_out']}: " + " ".join(against))
@@ -232,41 +211,25 @@ def _around(context: Context) -> str:
 
 
 def _settings(context: Context) -> list[Section]:
-    run, question = context.diagnosis.run, context.question
-    asked = list(question.settings)
-    for finding in context.diagnosis.faults[:4]:
-        asked += [str(fix["key"]) for fix in render.fixes(finding, run) if fix["key"]]
-    asked = list(dict.fromkeys(asked))
+    asked = asked_settings(context)
     out = []
     if asked:
         out.append(
             Section(
-                "config", "settings of the findings", 5, 4, lambda c: "\n".join(line for key in asked if (line := _setting(c, key, True)))
+                "config",
+                "settings of the findings",
+                5,
+                4,
+                lambda c: "\n".join(line for key in asked if (line := setting_row(c, key, True))),
             )
         )
-    if not run.config:
+    if not context.diagnosis.run.config:
         return [*out, Section("config", "settings", 11, 4.1, lambda c: labels()["no_config"])]
     rest = [key for key in MAIN_SETTINGS if key not in asked]
-    out.append(Section("config", "main settings", 11, 4.1, lambda c: "\n".join(line for key in rest if (line := _setting(c, key, False)))))
-    return out
-
-
-def _setting(context: Context, key: str, even_absent: bool) -> str:
-    run, words = context.diagnosis.run, labels()
-    if key in run.config:
-        fact = context.evidence.config(key, run.config[key])
-        return f"{fact.id} {key} = {fact.text[:80]}"
-    if not even_absent:
-        return ""
-    seen = next((fix["from"] for f in context.diagnosis.findings for fix in render.fixes(f, run) if fix["key"] == key), None)
-    value = default(key, run.era)
-    if seen is not None and seen != value:  # a finding read it off the metrics
-        return words["absent_setting"].format(key=key) + f" ({words['observed'].format(value=plain_value(seen))})"
-    known = value is not UNLISTED and value is not None and "${" not in str(value)
-    if known:
-        real = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else plain_value(value)
-        context.evidence.derived(real, f"default of {key}", metric=key, text=plain_value(value))
-    return words["absent_setting"].format(key=key) + (f" ({words['default'].format(value=plain_value(value))})" if known else "")
+    return [
+        *out,
+        Section("config", "main settings", 11, 4.1, lambda c: "\n".join(line for key in rest if (line := setting_row(c, key, False)))),
+    ]
 
 
 def _derived(context: Context) -> str:
@@ -279,7 +242,7 @@ def _derived(context: Context) -> str:
 
 def _time(context: Context) -> list[Section]:
     times = step_times(context.view)
-    if times is None:
+    if times is None or not any(row.name for row in times.table()):
         return []
     asked = context.question.intent == "time" or any(
         m.startswith(("time_", "throughput", "mfu", "per_token", "seconds")) for m in context.question.metrics
@@ -305,9 +268,10 @@ def _time_table(context: Context) -> str:
             metric=row.name or None,
             text=f"{number(round(100 * row.share, 1))}%",
         )
+        few = f", in {row.n} of {len(times.steps)} steps" if row.name and row.parent != "outside" and row.n < len(times.steps) else ""
         inside = {"gen": " (inside gen)", "adv": " (inside adv)", "outside": f" (outside the step, in {row.n} steps)"}.get(row.parent, "")
-        lines.append(f"{name}{inside} {seconds.id}={seconds.text} s, {share.id}={share.text}")
-        if row.parent == "outside":
+        lines.append(f"{name}{inside} {seconds.id}={seconds.text} s{few}, {share.id}={share.text} of all step time")
+        if row.parent == "outside" or few:
             context.evidence.count(row.n, f"steps with {row.name}")
     return "\n".join(lines)
 
@@ -325,7 +289,7 @@ def _excerpts(context: Context) -> list[Section]:
     lines = sorted(rows.items())[:16]
     return [
         Section(
-            "excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {flat(text)[:240]}" for line, text in lines)
+            "excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {_cut(flat(text))}" for line, text in lines)
         )
     ]
 
@@ -363,12 +327,35 @@ def _fine(context: Context) -> str:
 def _unknown(context: Context) -> str:
     asked = set(context.question.findings)
     order = sorted(context.diagnosis.unknown, key=lambda u: (u.finding not in asked, "=" not in u.needs or u.needs.startswith("steps>=")))
-    rows = [f"{u.finding} (needs {render.needs(u.needs, context.language)})" for u in order]
-    return "; ".join(rows[:14])
+    texts = [(u.finding, needed(context, u.needs)) for u in order]
+    texts.sort(key=lambda row: (row[0] not in asked, not row[1]))
+    rows = [name + (f" (needs {text})" if text else "") for name, text in texts]
+    return "; ".join(rows[:UNKNOWN]) + (f"; … ({len(rows) - UNKNOWN} more)" if len(rows) > UNKNOWN else "")
 
 
 def _others(context: Context) -> str:
-    return ", ".join(list(context.diagnosis.run.columns)[:120])
+    """What else is printed: in a short log with its values, else by name, the statistics of one quantity together."""
+    run = context.diagnosis.run
+    shown = {fact.metric for fact in context.evidence.facts}
+    left = [key for key in run.columns if key not in shown]
+    if run.n_rows <= SHORT_LOG:
+        found = [(key, series) for key in left if (series := context.view.printed(key)) is not None and len(series)]
+        rows = [f"{key} {point_text(context, series, len(series) - 1)}" for key, series in found[:NAMED]]
+        return ", ".join(rows) + (f", … ({len(found) - NAMED} more)" if len(found) > NAMED else "")
+    together: dict[str, list[str]] = {}
+    for key in left:
+        stem, _, last = key.rpartition("/")
+        together.setdefault(stem, []).append(last)
+    names = [
+        f"{stem}/{{{','.join(lasts)}}}" if stem and len(lasts) > 1 else "/".join(filter(None, (stem, last)))
+        for stem, lasts in together.items()
+        for last in (lasts[:1] if stem else lasts)
+    ]
+    return ", ".join(names[:NAMED]) + (f", … ({len(names) - NAMED} more)" if len(names) > NAMED else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= EXCERPT else text[:EXCERPT] + " … (line goes on)"
 
 
 def _once(facts: Sequence[Fact]) -> list[Fact]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assistant.answers.about import not_here
 from assistant.answers.context import Context, causes
 from assistant.answers.duration import largest_timer, seconds, share
 from assistant.answers.problems import to_do
@@ -24,6 +25,9 @@ def where_time_goes(context: Context) -> list[str]:
     parts = [largest_timer(context)]
     if asked and asked[0] is not top:
         parts.insert(0, context.say("time_timer", name=asked[0].name, share=share(context, asked[0])))
+    for metric in context.question.metrics[:2]:
+        if metric.startswith("time_") and context.series(metric) is None:
+            parts.insert(0, not_here(context, metric))
     parts.append(
         context.say("label_values")
         + context.joined(_lines(context, rows))

@@ -28,6 +28,8 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"train(?:ed|ing)|converg\w*|work\w*|ok|fine|healthy|useful|any good)\b",
         r"\b(?:critic|value (?:function|model|network))\b.{0,12}\b(?:learning|any good|ok(?:ay)?|fine|useful|healthy|working|"
         r"broken)\b(?!.{0,4}rate)",
+        r"^\W*(?:and |so |what about |how about |how is )*(?:the )?(?:critic|value (?:function|model|network|head))\W*$",
+        r"^\W*(?:那么?)?\s*(?:critic|价值(?:网络|函数|模型))\s*(?:呢|怎么了|怎么样|如何|还好吗|有问题吗)?\W*$",
         r"(?:critic|价值(?:网络|函数|模型)).{0,8}(?:学(?:到|习|会|得)|在学|收敛|训(?:练)?(?:好|得|起)|有用|正常吗|有没有(?:学|用))",
     ),
     "learning": words(
@@ -48,11 +50,14 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
     "oom": words(
         r"\b(?:will|would|going to|gonna|about to|risk|danger|likely|might|could|close to|near|safe from|can)\b.{0,30}(?:\boom\b|"
         r"out of memory|run(?:ning)? out of (?:gpu |host |cpu )?(?:memory|vram|ram))",
+        r"\b(?:will|going to|does|could|might) (?:it|this|that|the memory) run out\b",
         r"\b(?:enough|how much) (?:gpu )?(?:memory|vram)\b.{0,12}\b(?:left|free|headroom|spare)\b|\bmemory headroom\b",
         r"(?:会不会|会|要|快|将|可能|有没有|风险|离).{0,10}(?:oom|爆显存|显存(?:爆|溢出|不够)|内存(?:爆|不够))|(?:显存|"
         r"内存).{0,6}(?:够吗|够不够|会爆|会不会爆|还剩|余量)|(?:oom|爆显存).{0,4}(?:风险|吗)",
     ),
     "memory": words(
+        r"^\W*(?:and |so |what about |how about |how is )*(?:the )?(?:gpu |host |cpu )?(?:memory|ram|vram)\W*$",
+        r"^\W*(?:那么?)?\s*(?:显存|内存)\s*(?:呢|怎么样|如何|有问题吗)\W*$",
         r"\bhow much (?:gpu |cpu |host |system )?(?:memory|vram|ram|mem)\b|\bmemory (?:usage|use|used|consumption|"
         r"footprint)\b(?!.{0,20}\b(?:ris|grow|climb|leak|increas))",
         r"(?:显存|内存)(?:占用|使用|用量|用)?(?:了)?(?:是)?(?:多少|多大|几(?:个)?g)|(?:用|占)(?:了)?(?:多少|几(?:个)?g)(?:的)?(?:显存|"

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from assistant.answers.about import absent
+from assistant.answers.about import absent_with_cause
 from assistant.answers.context import Context, course_of, explaining
 from assistant.answers.duration import summed_step
 from assistant.answers.evidence import Curve, code, curve, plain_value
@@ -32,7 +32,7 @@ def values(context: Context) -> list[str]:
         if shape is None and (repeated := _setting_instead(context, metric) or (summed_step(context) if metric in STEP_TIME else "")):
             parts.append(repeated)
         else:
-            parts.extend(absent(context, metric) if shape is None else [_one(context, shape, metric)])
+            parts.extend(absent_with_cause(context, metric) if shape is None else [_one(context, shape, metric)])
     for key in context.question.extra_keys[:MOST]:
         series = context.view.printed(key)
         if series is not None and len(series):

@@ -72,6 +72,12 @@ def _unfound(context: Context, metric: str) -> str:
     return context.say("passed", key=key, n=n.text) if passed > 1 else context.say("passed_one", key=key)
 
 
+def premise(context: Context, metric: str) -> str:
+    """What the log says to what the question takes for granted of the metric, when that is a no; else ""."""
+    text, denies = _premise(context, metric)
+    return text if denies else ""
+
+
 def _premise(context: Context, metric: str, led: bool = True) -> tuple[str, bool]:
     """What the log says to what the question takes for granted (that the metric is positive, zero, NaN, rising …), and whether that is
     a no."""

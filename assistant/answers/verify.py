@@ -32,12 +32,12 @@ What is checked, and how strictly:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assistant.answers.claims import judged
 from assistant.answers.directions import settled, wrong_directions
-from assistant.answers.evidence import Evidence
+from assistant.answers.evidence import Evidence, Fact
 from assistant.answers.grounds import Grounds, Proof
 from assistant.answers.matching import Matcher
 from assistant.answers.names import without_active_content, wrong_names
@@ -82,11 +82,17 @@ def verify(
 ) -> Verified:
     """``draft`` checked. ``shown`` is the text that the model was given, ``said`` the user's words (question and earlier ones)."""
     grounds = grounds or Grounds(evidence, shown, said)
-    text, cited, problems = filled(without_active_content(draft), grounds)
+    text, cited, issues = filled(without_active_content(draft), grounds.by_id)
+    numbers, found, n_sentences = check_text(text, cited, grounds, language)
+    return finished(text, numbers, [*issues, *found], n_sentences, cited, language)
+
+
+def check_text(text: str, cited: Mapping[int, str], grounds: Grounds, language: Language) -> tuple[list[Number], list[Issue], int]:
+    """Each numeral of ``text`` with what it stands for, and what is wrong; ``cited`` gives the fact of each filled placeholder."""
     found = numerals(grounds.without_names(text))
-    rows = scoped(text, found, evidence)
-    matcher = Matcher(grounds, cited=cited)
-    issues = list(problems)
+    rows = scoped(text, found, grounds.evidence)
+    matcher = Matcher(grounds, cited=dict(cited))
+    issues: list[Issue] = []
     numbers: list[Number] = []
     previous = None
     for row in rows:
@@ -113,12 +119,19 @@ def verify(
         elif "\n\n" in row.text:
             previous = None
     issues += [Issue("name", start, end, text[start:end]) for start, end in wrong_names(text, grounds)]
-    issues = _once(issues)
+    return numbers, issues, len(rows)
+
+
+def finished(
+    text: str, numbers: Sequence[Number], issues: Sequence[Issue], n_sentences: int, cited: Mapping[int, str], language: Language
+) -> Verified:
+    """``text`` with its issues marked."""
+    kept = _once(issues)
     ids = frozenset(fact for fact in cited.values() if fact)
-    return Verified(marked(text, issues, language), text, sorted(numbers, key=lambda n: n.start), issues, len(rows), ids)
+    return Verified(marked(text, kept, language), text, sorted(numbers, key=lambda n: n.start), kept, n_sentences, ids)
 
 
-def filled(draft: str, grounds: Grounds) -> tuple[str, dict[int, str], list[Issue]]:
+def filled(draft: str, by_id: Mapping[str, Fact]) -> tuple[str, dict[int, str], list[Issue]]:
     """``draft`` with placeholders filled and citations taken out; position of each filled value → its fact."""
     out: list[str] = []
     cited: dict[int, str] = {}
@@ -134,7 +147,7 @@ def filled(draft: str, grounds: Grounds) -> tuple[str, dict[int, str], list[Issu
     for m in _PLACEHOLDER.finditer(draft):
         put(_CITATION.sub("", draft[at : m.start()]))
         at = m.end()
-        fact = grounds.by_id.get(m[1])
+        fact = by_id.get(m[1])
         value = None
         if fact is not None:
             wanted = m[2] or "value"
@@ -183,6 +196,7 @@ _WITH_RIGHT = frozenset(
     {
         "verify.number_right",
         "verify.metric_right",
+        "verify.run_right",
         "verify.step_right",
         "verify.direction_right",
         "verify.verdict_right",

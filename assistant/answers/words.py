@@ -24,6 +24,8 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"(指标|数字|曲线).{0,12}(看|关注).{0,4}(哪|什么)",
         r"(指标|数字).{0,4}(哪些|哪几个|哪个).{0,6}(重要|关键)",
         r"(看|先看|关注)(哪些|哪几个|什么指标)",
+        r"(下一步|接下来|之后|后面)(该|要|应该|需要)?(看|关注|盯|观察)(什么|哪)",
+        r"\bwhat (should|do|to) (i )?(watch|look at|monitor|check) (next|now|then)\b",
     ),
     "time": words(
         r"where\b.{0,20}\btime\b.{0,12}\b(go|goes|gone|going|spent)",
@@ -31,6 +33,9 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"\bhow long (should|does|do|will)\b.{0,24}\b(phases?|steps?|it)\b.{0,6}\btake",
         r"\bwhich (one |phase |part )?dominates\b",
         r"\btakes? (most|the most|longest)\b",
+        r"\b(takes?|is|took|eats?|uses?|needs?|spends?)\b.{0,16}(\d+ ?%|half|two thirds|a third|most)"
+        r" of (the |a |each |my )?(step|time|iteration)",
+        r"(占|花|用|耗)(了|掉)?.{0,10}(时间|耗时)|时间.{0,6}(占比|占了)|耗时.{0,4}(占比|多少)",
         r"时间.{0,6}(花|去|用|耗).{0,6}(哪|什么)",
         r"(瓶颈|耗时分布|最慢|哪一?步最慢|哪个阶段.{0,4}(慢|耗时))",
     ),
@@ -106,7 +111,10 @@ PROPERTIES: Mapping[str, re.Pattern[str]] = {
         r"\b(negative|below zero|less than (zero|0)|< ?0|minus)\b", r"(负|小于 ?(0|零))", r"(?<![\w.])[-−]\d+(\.\d+)?(?![\w])"
     ),
     "zero": words(
-        r"\b(zero|zeros|0(\.0+)?)(?!\.?\d|%)\b", r"(为|是|等于|显示|都|全|停在)\s*(0|零)", r"(?<![\d.])0(\.0+)?(?![\d.%])", r"(恒为零|归零)"
+        r"(?<![\d.])\b(zero|zeros|0(\.0+)?)(?!\.?\d|%)\b",
+        r"(为|是|等于|显示|都|全|停在)\s*(0(\.0+)?(?![\d.])|零)",
+        r"(?<![\d.])0(\.0+)?(?![\d.%])",
+        r"(恒为零|归零)",
     ),
     "high": words(
         r"\b(high|large|huge|big|above|too much|exceeds?|spik\w*|explod\w*|blow\w* up|blew up|long)\b",
@@ -138,7 +146,8 @@ PROPERTIES: Mapping[str, re.Pattern[str]] = {
 }
 
 FOLLOW_UP = words(
-    r"^\W*(and|so|but|then|ok(ay)?|also|what about|how about|why\??$|why is (that|this|it)|is (that|this|it)|should i|"
+    r"^\W*(and|so|but|then|ok(ay)?|also|what about|how about|why(?=\W*$)|why so \w+(?=\W*$)|how come(?=\W*$)|"
+    r"why is (that|this|it)|is (that|this|it)|should i|"
     r"what (should|can|do) i|what does (that|it|this)|and why)\b",
     r"^(那|所以|然后|还有|那么|这|它|另外|为什么[?？]?$|怎么办|怎么改|这个|该怎么)",
     r"\b(it|that|this|they|them|those)\b",
@@ -198,3 +207,25 @@ STRICT_MEANING = words(
     r"\b(?:what (?:does|do)\b.{0,60}\bmean\b|meaning of|definition|define|explain|how (?:is|are) .{0,50}(?:computed|calculated|defined))",
     r"什么意思|啥意思|含义|意味着|怎么(?:算|计算)|如何(?:算|计算)|定义|解释",
 )
+
+COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    what does this that mean with from have been would should could which when where there their here normal good the and
+    for value values step steps train training loss policy model critic actor score reward metric always still about very
+    high rather
+""",
+    )
+)
+"""English words of a question that do not say which sentence of a card answers it."""
+
+CHINESE_TERMS = tuple(
+    re.findall(
+        r"\w+",
+        """
+    为正 为负 白化 折扣 验证 泄漏 碎片 显存 截断 填充 熵 越小越好 越负 保守 准确率 爆炸 消失 衰减
+""",
+    )
+)
+"""Chinese words that may."""

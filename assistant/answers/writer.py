@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assistant.answers import about, compare, general, moments, of_run, problems, settings, speed, steps, stretches, values
+from assistant.answers import about, compare, follow_ups, general, moments, of_run, problems, settings, speed, steps, stretches, values
 from assistant.answers.context import Context, asked_settings
 from assistant.lexicon import MAX_QUESTION
 
@@ -26,6 +26,9 @@ WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "run": of_run.of_run,
     "same": compare.same,
     "top_why": problems.top_why,
+    "more": follow_ups.more,
+    "sure": follow_ups.sure,
+    "others": follow_ups.others,
     "setting": settings.settings,
     "finding": problems.finding,
     "crash": problems.crash,
@@ -70,10 +73,13 @@ def write(context: Context) -> str:
     if "crash" in question.properties and writer is about.about and problems.crashed(context):
         writer = problems.crash
     parts = [part for part in writer(context) if part]
+    if question.intent in ("top_why", "why", "change", "finding") and question.earlier:
+        keep = context.say("label_do").strip() if "change" in question.intents else ""
+        parts = _not_again(parts, question.earlier, keep) or follow_ups.more(context)
     if question.settings and question.intent != "setting":
         parts.append(asked_settings(context, "\n".join(parts)))
     if (
-        question.intent not in ("overview", "which", "unknown", "concept")
+        question.intent not in ("overview", "which", "unknown", "concept", "more", "sure", "others")
         and question.topic not in FACTS
         and writer is not general.unknown_key
         and (line := problems.urgent(context))
@@ -82,6 +88,15 @@ def write(context: Context) -> str:
     if len(question.text) > MAX_QUESTION:
         parts.append(context.say("long_question"))
     return "\n\n".join(part.strip() for part in parts if part.strip())
+
+
+def _not_again(parts: list[str], earlier: str, keep: str) -> list[str]:
+    """``parts`` without the paragraphs of the answer right before, but for those that begin with ``keep``; none when hardly anything
+    would be left."""
+    kept = [part for part in parts if part.strip() not in earlier or (keep and part.startswith(keep))]
+    if len(kept) == len(parts):
+        return parts
+    return kept if sum(len(part) for part in kept) > 60 else []
 
 
 def followups(context: Context, most: int = 3) -> list[str]:

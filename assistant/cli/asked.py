@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from assistant.cli.loading import Unreadable
@@ -31,18 +32,37 @@ def endpoint_of(no_llm: bool) -> Endpoint | None:
         raise Unreadable(str(problem)) from problem
 
 
-def answered(question: str, diagnosis: Diagnosis, language: Language | None, endpoint: Endpoint | None, log: str, *, show: bool) -> Answer:
+def answered(
+    question: str,
+    diagnosis: Diagnosis,
+    language: Language | None,
+    endpoint: Endpoint | None,
+    log: str,
+    *,
+    show: bool,
+    others: Sequence[tuple[str, Diagnosis]] = (),
+    name: str = "",
+) -> Answer:
     """The answer; while a model writes, ``show`` prints its words as they come, and Ctrl-C stops it (not the program)."""
     from assistant.answers import answer
 
     if endpoint is None:
-        return answer(question, diagnosis, language=language)
+        return answer(question, diagnosis, others=others, name=name, language=language)
     from assistant.answers.model.lines import lines_of
 
     source = None if log == "-" else lines_of(log)
     with _stoppable() as stopped:
         if not (show and sys.stdout.isatty()):
-            return answer(question, diagnosis, language=language, model=endpoint, cancelled=stopped.is_set, source=source)
+            return answer(
+                question,
+                diagnosis,
+                others=others,
+                name=name,
+                language=language,
+                model=endpoint,
+                cancelled=stopped.is_set,
+                source=source,
+            )
         from rich.live import Live
         from rich.markdown import Markdown
 
@@ -50,6 +70,8 @@ def answered(question: str, diagnosis: Diagnosis, language: Language | None, end
             return answer(
                 question,
                 diagnosis,
+                others=others,
+                name=name,
                 language=language,
                 model=endpoint,
                 on_progress=lambda text: live.update(Markdown(text)),
@@ -58,11 +80,39 @@ def answered(question: str, diagnosis: Diagnosis, language: Language | None, end
             )
 
 
-def prompt_for(question: str, diagnosis: Diagnosis, language: Language | None, endpoint: Endpoint | None) -> Prompt:
+def prompt_for(
+    question: str,
+    diagnosis: Diagnosis,
+    language: Language | None,
+    endpoint: Endpoint | None,
+    *,
+    name: str = "",
+    others: Sequence[tuple[str, Diagnosis]] = (),
+) -> Prompt:
     """What would be sent. Without a configured endpoint: what would go to an unknown one, with everything masked."""
     from assistant.answers.model import prompt_to_copy
 
-    return prompt_to_copy(question, diagnosis, language=language, endpoint=endpoint)
+    return prompt_to_copy(question, diagnosis, others=others, name=name, language=language, endpoint=endpoint)
+
+
+def print_prompt(prompt: Prompt, *, as_json: bool) -> None:
+    """The prompt as text, or as the messages that would be sent."""
+    if as_json:
+        from assistant.cli.commands import print_json
+
+        print_json({"messages": prompt.messages, "tokens": prompt.tokens, "left_out": prompt.packed.left_out})
+        return
+    from assistant.answers.model.prompting import as_text
+
+    print(as_text(prompt))
+
+
+def run_names(logs: Sequence[str]) -> list[str]:
+    """What logs are called in a talk about several: their files, with the folder where two files have one name."""
+    paths = [None if log == "-" else PurePath(log) for log in logs]
+    files = [path.name if path else "" for path in paths]
+    shared = {file for file in files if files.count(file) > 1}
+    return [f"{path.parent.name}/{path.name}".lstrip("/") if path and path.name in shared else path.name if path else "" for path in paths]
 
 
 @contextmanager

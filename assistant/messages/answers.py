@@ -144,6 +144,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "cause_one": ("{cause}.", "{cause}。"),
     "fix": ("`{key}`: {from_} → {to}. {why}", "`{key}`：{from_} → {to}。{why}"),
     "fix_to": ("`{key}` → {to}. {why}", "`{key}` → {to}。{why}"),
+    "fix_printed": ("`{key}`: printed {now} at most → {to}. {why}", "`{key}`：打印值最高为 {now} → {to}。{why}"),
     "fix_key": ("`{key}`: {why}", "`{key}`：{why}"),
     "fix_step": ("{why}", "{why}"),
     "check": ("Then: {check}", "然后看：{check}"),

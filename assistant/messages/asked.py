@@ -1,6 +1,28 @@
 """Sentences of answers about stretches, moments and the run itself. They hold no digits, as in ``answers``."""
 
 TEXT: dict[str, tuple[str, str]] = {
+    # Follow-ups
+    "more_on": ("More on: {title}.", "再说说「{title}」。"),
+    "more_nothing": (
+        "That was all that this log and the cards say about it. Ask about another metric, or what to change.",
+        "关于它，日志和知识卡片能说的就是这些。可以问别的指标，或者该改什么。",
+    ),
+    "sure": ("This is what it rests on: {title}.", "判断依据如下：{title}。"),
+    "sure_values": ("These are the printed values: ", "打印的数值是："),
+    "sure_checks": (
+        "Every number in these answers is a printed value, computed from printed values, or from a card; the checks are rules on them.",
+        "回答里的每个数字都是日志打印的值、由它们算出的值，或来自知识卡片；检查就是建立在这些数值上的规则。",
+    ),
+    "others": ("Besides that: {title}{since}.", "除此之外：{title}{since}。"),
+    "others_none": (
+        "No, the checks found nothing else above “odd but normal”.",
+        "没有了，检查没有发现其他问题（「看着奇怪但正常」的不算）。",
+    ),
+    "needs_elsewhere": ("something that this framework does not print", "这个框架不打印的内容"),
+    "nothing_to_explain": (
+        "There is no fault to explain: none of the {n} checks that this log allows found one.",
+        "没有需要解释的问题：这份日志能做的 {n} 项检查都没有发现问题。",
+    ),
     # Directions with a turn
     "rose_then_fell": ("rising until step {step}, falling since", "先升到第 {step} 步，之后下降"),
     "fell_then_rose": ("falling until step {step}, rising since", "先降到第 {step} 步，之后上升"),

@@ -126,6 +126,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "learning_flat": ("No clear progress: the curve does not leave its noise.", "没有明显进展：曲线没有超出噪声。"),
     "learning_worse": ("No: it is getting worse.", "没有：反而在变差。"),
     "learning_no": ("No: {title}{since}.", "没有：{title}{since}。"),
+    "learning_once": (
+        "Too early to tell: this log holds a single value.",
+        "还看不出来：这份日志里只有一个值。",
+    ),
     "learning_short": ("Too early to tell: only {n} values.", "还看不出来：只有 {n} 个值。"),
     "learning_none": (
         "This log cannot tell: it prints no score, reward, validation or loss of the task.",

@@ -5,6 +5,8 @@ TEXT: dict[str, tuple[str, str]] = {
     "number_right": ("⚠ (the log says {right})", "⚠（日志里是 {right}）"),
     "metric": ("⚠ (a value of another metric)", "⚠（是另一个指标的值）"),
     "metric_right": ("⚠ (the log says {right})", "⚠（日志里是 {right}）"),
+    "run": ("⚠ (a value of another run)", "⚠（是另一次训练的值）"),
+    "run_right": ("⚠ (a value of another run: {right})", "⚠（是另一次训练的值：{right}）"),
     "step": ("⚠ (no such step in the evidence)", "⚠（证据里没有这一步）"),
     "line": ("⚠ (no such line in the evidence)", "⚠（证据里没有这一行）"),
     "version": ("⚠ (version not confirmed)", "⚠（版本未经证实）"),

@@ -17,12 +17,22 @@ __all__ = ["BadSettings", "Endpoint", "configured", "prompt_to_copy"]
 
 
 def prompt_to_copy(
-    question: str, diagnosis: Diagnosis, *, language: Language | None = None, history: Sequence[Turn] = (), endpoint: Endpoint | None = None
+    question: str,
+    diagnosis: Diagnosis,
+    *,
+    others: Sequence[tuple[str, Diagnosis]] = (),
+    name: str = "",
+    language: Language | None = None,
+    history: Sequence[Turn] = (),
+    endpoint: Endpoint | None = None,
 ) -> Prompt:
     """The prompt for ``question``: ``messages`` is what would be sent to ``endpoint``; ``prompting.as_text`` makes one text of it.
 
-    Without an endpoint it is meant for a chat that the user has elsewhere: eight thousand tokens of room, everything masked.
+    ``others`` and ``name`` are as in `assistant.answers.answer`. Without an endpoint it is meant for a chat that the user has elsewhere:
+    eight thousand tokens of room, everything masked.
     """
     from assistant.answers.model.answering import prepare
+    from assistant.answers.several import talk_about
 
-    return prepare(question, diagnosis, endpoint or Endpoint(model="", redact="on", tools="off"), language=language, history=history)
+    talk = talk_about(question, diagnosis, others, name, history, language)
+    return prepare(talk, endpoint or Endpoint(model="", redact="on", tools="off"), history=history)

@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
-from assistant.answers.context import Context
-from assistant.answers.evidence import Evidence
+from assistant.answers.between import verdict as verdict_between
+from assistant.answers.evidence import Evidence, code
+from assistant.answers.grounds import Grounds
 from assistant.answers.language import detect
 from assistant.answers.model.cache import ReplyCache, cache_key
 from assistant.answers.model.client import Client, Message, list_models
@@ -20,13 +21,13 @@ from assistant.answers.model.prompting import Prompt, build, language_name
 from assistant.answers.model.settings import Endpoint
 from assistant.answers.numbers import Number, checked
 from assistant.answers.prompts import filled, labels, prompt
-from assistant.answers.question import Question, Turn, understand
+from assistant.answers.question import Turn
+from assistant.answers.several import Talk, context_of, pair_of
 from assistant.answers.verify import Verified, verify
-from assistant.cards import cards
+from assistant.answers.verify_runs import verify_runs
+from assistant.cards import cards, users_folders
 from assistant.diagnosis import render
 from assistant.diagnosis.finding import Diagnosis, Finding
-from assistant.diagnosis.view import RunView
-from assistant.lexicon import of_run
 from assistant.messages import Language, say
 from assistant.retrieval import Searcher
 from assistant.run import SourceLine
@@ -50,37 +51,33 @@ class Written:
     usage: dict[str, Any] = field(default_factory=dict)
     cut: bool = False
     model: str = ""
+    lead: str = ""
 
 
-def prepare(
-    question: str, diagnosis: Diagnosis, endpoint: Endpoint, *, language: Language | None = None, history: Sequence[Turn] = ()
-) -> Prompt:
-    """What would be sent for this question (``--show-prompt``, or to paste into another chat)."""
-    view = RunView(diagnosis.run)
-    asked = _understood(question, diagnosis, view, language, history)
-    return build(asked, diagnosis, view, endpoint, history=history, retrieved=found_cards(question, diagnosis), tools=endpoint.uses_tools)
+def prepare(talk: Talk, endpoint: Endpoint, *, history: Sequence[Turn] = ()) -> Prompt:
+    """What would be sent for the talk's question (``--show-prompt``, or to paste into another chat)."""
+    tools = endpoint.uses_tools and not talk.meant.between
+    return build(talk, endpoint, history=history, retrieved=found_cards(talk.question, talk.main), tools=tools)
 
 
 def ask_model(
     question: str,
-    diagnosis: Diagnosis,
+    talk: Talk,
     endpoint: Endpoint,
     *,
-    language: Language | None = None,
     history: Sequence[Turn] = (),
     on_progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
     source: Callable[[int, int], Sequence[SourceLine]] | None = None,
 ) -> Written:
     """Ask, check, repair once. Never raises for what a model or server does; ``Written.fault`` says what it did."""
-    view = RunView(diagnosis.run)
-    asked = _understood(question, diagnosis, view, language, history)
     try:
         endpoint = with_model(endpoint)
     except ModelFault as fault:
         return Written(fault=fault)
     client = Client(endpoint)
-    job = _Job(question, asked, diagnosis, view, endpoint, client, tuple(history), on_progress, cancelled, source)
+    own = source if talk.meant.runs == (0,) else None  # the lines at hand are those of the first log
+    job = _Job(question, talk, endpoint, client, tuple(history), on_progress, cancelled, own)
     try:
         return job.run()
     except ModelFault as fault:
@@ -100,9 +97,7 @@ def with_model(endpoint: Endpoint) -> Endpoint:
 @dataclass(slots=True)
 class _Job:
     text: str
-    question: Question
-    diagnosis: Diagnosis
-    view: RunView
+    talk: Talk
     endpoint: Endpoint
     client: Client
     history: tuple[Turn, ...]
@@ -115,11 +110,12 @@ class _Job:
     def run(self) -> Written:
         self.said = "\n".join([self.text, *(turn.question for turn in self.history[-3:])])
         key = cache_key(
-            run_hash=self.diagnosis.run.sha256,
+            run_hash=self.talk.run(0)[1].run.sha256,
             question=self.text,
-            language=self.question.language,
+            language=self.talk.language,
             endpoint=self.endpoint,
             history=self.history,
+            extra="" if self.talk.single else "\n".join(f"{name}={one.run.sha256}" for name, one in self.talk.runs),
         )
         prompt_, draft, cut = self._first(key)
         best = self._verified(draft, prompt_)
@@ -144,17 +140,16 @@ class _Job:
         if unusable(best):
             raise ModelFault("unusable", f"{best.n_wrong} parts of {best.n_sentences} sentences are not supported")
         _REPLIES.put(key, draft)
-        return Written(best, prompt_.packed.evidence, None, prompt_, self.client.usage.to_json(self.endpoint), cut, self.endpoint.name)
+        usage = self.client.usage.to_json(self.endpoint)
+        return Written(best, prompt_.packed.evidence, None, prompt_, usage, cut, self.endpoint.name, self._lead())
 
     def _first(self, key: str) -> tuple[Prompt, str, bool]:
         """The prompt, and the draft: kept from before, or new."""
-        retrieved = found_cards(self.text, self.diagnosis)
-        tools = self.endpoint.uses_tools and "tools" not in self.client.refused
+        retrieved = found_cards(self.text, self.talk.main)
+        tools = self.endpoint.uses_tools and "tools" not in self.client.refused and not self.talk.meant.between
         share = 1.0
         while True:
-            made = build(
-                self.question, self.diagnosis, self.view, self.endpoint, history=self.history, retrieved=retrieved, share=share, tools=tools
-            )
+            made = build(self.talk, self.endpoint, history=self.history, retrieved=retrieved, share=share, tools=tools)
             if share == 1.0 and (kept := _REPLIES.get(key)) is not None:
                 return made, kept, False
             try:
@@ -181,7 +176,7 @@ class _Job:
         from assistant.answers.model.agent import run_agent
         from assistant.answers.model.tools import Toolbox
 
-        context = Context(self.question, self.diagnosis, self.view, made.packed.evidence)
+        context = context_of(self.talk, self.talk.meant.runs[0], self.history, made.packed.evidence)
         box = Toolbox(context, self.source, self.seen)
         if made.redactor is not None:
             box.mask, box.restore = made.redactor.mask, made.redactor.restore
@@ -198,17 +193,28 @@ class _Job:
             if whole is None or len(whole[0]) <= state["length"] or time.monotonic() - state["at"] < PROGRESS_EVERY:
                 return
             state["at"], state["length"] = time.monotonic(), len(whole[0])
-            show(f"{verdict_line(self.diagnosis, self.question.language)}\n\n{self._verified(made.restore(whole[0]), made).markdown}")
+            show(f"{self._lead()}\n\n{self._verified(made.restore(whole[0]), made).markdown}")
 
         return on_text
 
     def _verified(self, draft: str, made: Prompt) -> Verified:
         shown = "\n".join([made.packed.text, *self.seen])
-        return verify(draft, made.packed.evidence, self.question.language, shown=shown, said=self.said)
+        if made.packed.runs:
+            runs = [(name, Grounds(evidence, shown, self.said)) for name, evidence in made.packed.runs]
+            return verify_runs(draft, runs, self.talk.language)
+        return verify(draft, made.packed.evidence, self.talk.language, shown=shown, said=self.said)
+
+    def _lead(self) -> str:
+        """What the checks say, whatever the model writes below it."""
+        if self.talk.meant.between:
+            return verdict_between(pair_of(self.talk, self.history), self.talk.meant)
+        name, diagnosis = self.talk.run(self.talk.meant.runs[0])
+        line = verdict_line(diagnosis, self.talk.language)
+        return line if self.talk.single else f"{say('between.about', self.talk.language, name=code(name))} {line}"
 
     def _wrong_language(self, draft: str) -> bool:
         words = re.sub(r"`[^`]*`|\{\{.*?\}\}", " ", draft)
-        return len(words.strip()) > 20 and detect(words, self.question.language) != self.question.language
+        return len(words.strip()) > 20 and detect(words, self.talk.language) != self.talk.language
 
     def _repair(self, draft: str, found: Verified, wrong_language: bool, made: Prompt) -> list[Message]:
         reasons = repair_reasons()
@@ -219,24 +225,19 @@ class _Job:
                 f'- "{issue.text.strip()[:80]}" in "… {around[:160]} …": {reasons[issue.kind]}'
                 + (f" ({issue.right})" if issue.right else "")
             )
-        asked = filled("repair", problems="\n".join(rows), language=language_name(self.question.language))
+        asked = filled("repair", problems="\n".join(rows), language=language_name(self.talk.language))
         mask = made.redactor.mask if made.redactor else str
         return [{"role": "assistant", "content": mask(draft)}, {"role": "user", "content": mask(asked)}]
 
 
-def _understood(question: str, diagnosis: Diagnosis, view: RunView, language: Language | None, history: Sequence[Turn]) -> Question:
-    present = {name.canonical for name in view.names.values()}
-    return understand(question, run_lexicon=of_run(diagnosis.run), present=present, language=language, history=history)
-
-
-@cache
-def _searcher() -> Searcher:
+@lru_cache(maxsize=16)
+def _searcher(users_cards: str) -> Searcher:
     """By names and words only: the evidence must not depend on whether a vector index is open."""
     return Searcher(dict(cards()), None)
 
 
 def found_cards(question: str, diagnosis: Diagnosis) -> list[str]:
-    found = _searcher().search(question, limit=6, run=diagnosis.run, findings=[f.id for f in diagnosis.findings[:3]])
+    found = _searcher(users_folders()).search(question, limit=6, run=diagnosis.run, findings=[f.id for f in diagnosis.findings[:3]])
     return [hit.card for hit in found.hits]
 
 
@@ -301,11 +302,11 @@ def fault_sentence(fault: ModelFault, endpoint: Endpoint, language: Language) ->
     return say(f"model.fault_{fault.kind}", language, where=f"`{endpoint.base_url}`", model=f"`{endpoint.name}`")
 
 
-def composed(written: Written, diagnosis: Diagnosis, language: Language) -> tuple[str, list[Number], dict[str, int]]:
+def composed(written: Written, language: Language) -> tuple[str, list[Number], dict[str, int]]:
     """The whole answer as Markdown, its numbers at their places, and their counts."""
     verified = written.verified
     assert verified is not None
-    lead = verdict_line(diagnosis, language)
+    lead = written.lead
     parts = [lead, verified.markdown.strip()]
     if written.cut:
         parts.append(say("model.cut", language))

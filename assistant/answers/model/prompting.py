@@ -7,14 +7,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assistant.answers.evidence import code
 from assistant.answers.model.client import Message
 from assistant.answers.model.settings import Endpoint
 from assistant.answers.names import visible
 from assistant.answers.packing import Packed, pack
 from assistant.answers.prompts import filled
-from assistant.answers.question import Question, Turn
+from assistant.answers.question import Turn
+from assistant.answers.several import IDS, Talk, pack_between, understood
 from assistant.answers.tokens import Counter, counter, shortened
-from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.view import RunView
 from assistant.lexicon import MAX_QUESTION
 from assistant.messages import Language
@@ -45,9 +46,7 @@ class Prompt:
 
 
 def build(
-    question: Question,
-    diagnosis: Diagnosis,
-    view: RunView,
+    talk: Talk,
     endpoint: Endpoint,
     *,
     history: Sequence[Turn] = (),
@@ -55,28 +54,52 @@ def build(
     share: float = 1.0,
     tools: bool = False,
 ) -> Prompt:
-    """The messages for ``question`` in at most ``share`` of the endpoint's prompt tokens."""
+    """The messages for the talk's question in at most ``share`` of the endpoint's prompt tokens."""
     count = counter()
     room = int(endpoint.prompt_tokens * share)
-    language = LANGUAGES[question.language]
+    language = LANGUAGES[talk.language]
     system = filled("system" if room >= SMALL else "system_small", language=language)
+    if not talk.single:
+        named = [talk.names[index] for index in talk.meant.runs]
+        system += "\n\n" + filled(
+            "runs_rule", n=len(talk.runs), names=", ".join(map(_name, talk.names)), about=" and ".join(map(_name, named))
+        )
     if tools:
         system += "\n" + filled("tools_rule", limit=_tool_limit())
-    asked = shortened(safe(question.text[:MAX_QUESTION]), max(80, room // 6), count)
-    mark = hashlib.sha256(f"{diagnosis.run.sha256}{question.text}".encode("utf-8", "replace")).hexdigest()[:8]
+    question = talk.question
+    asked = shortened(safe(question[:MAX_QUESTION]), max(80, room // 6), count)
+    mark = hashlib.sha256(f"{talk.run(0)[1].run.sha256}{question}".encode("utf-8", "replace")).hexdigest()[:8]
     frame = filled("question", mark=mark, evidence="", question=asked, language=language)
     fixed = count(system) + count(frame) + 24
-    talk = conversation(history, int(room * HISTORY_SHARE), count)
-    left = room - fixed - sum(count(m["content"]) + 4 for m in talk)
-    packed = pack(question, diagnosis, view, budget=left, count=count, retrieved=retrieved)
+    turns = conversation(history, int(room * HISTORY_SHARE), count)
+    left = room - fixed - sum(count(m["content"]) + 4 for m in turns)
+    packed = _packed(talk, history, left, count, retrieved)
     body = filled("question", mark=mark, evidence=safe(packed.text), question=asked, language=language)
-    messages = [{"role": "system", "content": system}, *talk, {"role": "user", "content": body}]
+    messages = [{"role": "system", "content": system}, *turns, {"role": "user", "content": body}]
     redactor = Redactor(endpoint.patterns) if endpoint.redacts else None
     if redactor is not None:
+        plain = talk.single  # the rules hold no word of the user, unless they name his runs
         messages = [
-            {"role": m["role"], "content": m["content"] if m["role"] == "system" else redactor.mask(m["content"])} for m in messages
+            {"role": m["role"], "content": m["content"] if m["role"] == "system" and plain else redactor.mask(m["content"])}
+            for m in messages
         ]
-    return Prompt(messages, packed, redactor, sum(count(m["content"]) + 4 for m in messages), len(talk) // 2)
+    return Prompt(messages, packed, redactor, sum(count(m["content"]) + 4 for m in messages), len(turns) // 2)
+
+
+def _packed(talk: Talk, history: Sequence[Turn], budget: int, count: Counter, retrieved: Sequence[str]) -> Packed:
+    if talk.meant.between:
+        return pack_between(talk, history, budget=budget, count=count, retrieved=retrieved)[0]
+    index = talk.meant.runs[0]
+    name, diagnosis = talk.run(index)
+    view = RunView(diagnosis.run)
+    asked = understood(talk.meant.rest, diagnosis, view, talk.language, history)
+    own = "" if talk.single else name
+    return pack(asked, diagnosis, view, budget=budget, count=count, retrieved=retrieved, run=own, first=IDS * index)
+
+
+def _name(name: str) -> str:
+    """A run's name as one word of a rule: no order can hide in a file name."""
+    return code(safe(name)[:80])
 
 
 def conversation(history: Sequence[Turn], budget: int, count: Counter) -> list[Message]:

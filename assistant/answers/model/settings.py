@@ -143,6 +143,16 @@ def configured(environ: Mapping[str, str] | None = None, file: Path | None = Non
     return _endpoint(named, settings, environ)
 
 
+def from_table(table: Mapping[str, Any], environ: Mapping[str, str]) -> Endpoint:
+    """The endpoint of a table with the keys of ``[model]`` in the config file; a key comes from ``api_key_env``. Raises BadSettings."""
+    settings = dict(table)
+    if "name" in settings:
+        settings["model"] = settings.pop("name")
+    if odd := sorted(set(settings) - _ALLOWED):
+        raise BadSettings(f"there is no setting {odd[0]!r}; there are {', '.join(sorted(_ALLOWED))}")
+    return _endpoint(str(settings.get("model") or ""), settings, environ)
+
+
 _ENVIRONMENT = {
     "model": ("RUNWHY_MODEL",),
     "base_url": ("RUNWHY_BASE_URL",),
