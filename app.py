@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
-from assistant.web import serve
+from assistant.web import CannotServe, serve
 
 
 def main() -> None:
@@ -13,7 +14,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=7860)
     parser.add_argument("--open", action="store_true", help="open a browser")
     chosen = parser.parse_args()
-    serve(chosen.host, chosen.port, chosen.open)
+    try:
+        serve(chosen.host, chosen.port, chosen.open)
+    except CannotServe as problem:
+        print(f"runwhy: {problem.sentence()}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -62,15 +64,37 @@ def knowledge_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "knowledge"
 
 
-@cache
+_ADDED: ContextVar[str] = ContextVar("added card folders", default="")
+
+
+@contextmanager
+def with_cards_of(folders: Sequence[str]) -> Iterator[None]:
+    """Cards of these folders count as the user's own, too, for what is done inside (a team's own cards)."""
+    token = _ADDED.set(os.pathsep.join(folders))
+    try:
+        yield
+    finally:
+        _ADDED.reset(token)
+
+
+def users_folders() -> str:
+    """The folders of the user's own cards, separated as in ``$PATH``: ``$RUNWHY_CARDS`` and those of `with_cards_of`."""
+    return os.pathsep.join(filter(None, (os.environ.get("RUNWHY_CARDS", ""), _ADDED.get())))
+
+
 def cards(folder: Path | None = None) -> Mapping[str, Card]:
     """Every card by id: those of ``folder``, or of this installation and the user's own (``$RUNWHY_CARDS``).
 
     Raises CardError for a file that is not a card; one of the user's is left out instead, see ``left_out``.
     """
+    return _cards(folder, users_folders() if folder is None else "")
+
+
+@cache
+def _cards(folder: Path | None, users: str) -> Mapping[str, Card]:
     if folder is None:
         own = cards(knowledge_folder())
-        return {**own, **{card.id: card for card in _users_cards()[0] if card.id not in own}}
+        return {**own, **{card.id: card for card in _users_cards(users)[0] if card.id not in own}}
     files = sorted(path for path in folder.glob("*/*.md") if path.name != "README.md")
     stamp = "\n".join(f"{p.relative_to(folder)} {(s := p.stat()).st_size} {s.st_mtime_ns}" for p in files)
     cached = _cache_file(stamp)
@@ -85,8 +109,8 @@ def cards(folder: Path | None = None) -> Mapping[str, Card]:
 def left_out() -> list[str]:
     """What is wrong with each of the user's own cards that is not used, one line each."""
     own = cards(knowledge_folder())
-    twice = [f"{card.id}: a built-in card has this id; rename the file" for card in _users_cards()[0] if card.id in own]
-    return [*_users_cards()[1], *twice]
+    twice = [f"{card.id}: a built-in card has this id; rename the file" for card in _users_cards(users_folders())[0] if card.id in own]
+    return [*_users_cards(users_folders())[1], *twice]
 
 
 def card(card_id: str) -> Card:
@@ -136,14 +160,14 @@ def _read(path: Path, folder: Path) -> list[Any]:
 
 
 @cache
-def _users_cards() -> tuple[list[Card], list[str]]:
-    """The cards of the folders in ``$RUNWHY_CARDS`` (separated as in ``$PATH``), and what is wrong with the others.
+def _users_cards(folders: str) -> tuple[list[Card], list[str]]:
+    """The cards of the folders (separated as in ``$PATH``), and what is wrong with the others.
 
     A file right in such a folder, or in a subfolder that is none of ours, is a free text: a title and a body are enough.
     """
     found: dict[str, Card] = {}
     wrong: list[str] = []
-    for folder in filter(None, os.environ.get("RUNWHY_CARDS", "").split(os.pathsep)):
+    for folder in filter(None, folders.split(os.pathsep)):
         root = Path(folder).expanduser()
         if not root.is_dir():
             wrong.append(f"{folder}: there is no such folder")

@@ -36,7 +36,8 @@ InLanguage = Annotated[Lang | None, typer.Option("--lang", help="Language of the
 
 
 def command_names() -> set[str]:
-    return {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    groups = {group.name for group in app.registered_groups if group.name}
+    return groups | {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
 
 
 def language_of(chosen: Lang | None) -> Language:
@@ -122,25 +123,24 @@ def ask(
     as_json: Json = False,
     lang: Annotated[Lang | None, typer.Option("--lang", help="Language of the answer; default: the question's.")] = None,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Answer without a language model, even if one is configured.")] = False,
+    others: Annotated[
+        list[str] | None, typer.Option("--with", metavar="LOG", help="Another run of the talk, later than the first; may be repeated.")
+    ] = None,
     show_prompt: Annotated[bool, typer.Option("--show-prompt", help="Print exactly what a model would be sent, and send nothing.")] = False,
 ) -> None:
     """Answer a question about this run, from its own values."""
-    from assistant.cli.asked import answered, endpoint_of, prompt_for
+    from assistant.cli.asked import answered, endpoint_of, print_prompt, prompt_for, run_names
     from assistant.diagnosis import diagnose as look
 
     endpoint = endpoint_of(no_llm)
     chosen: Language | None = lang.value if lang else None
     diagnosis = look(load(log, language_of(lang)))
+    name, *names = run_names([log, *(others or ())])
+    further = [(called, look(load(one, language_of(lang)))) for called, one in zip(names, others or (), strict=True)]
     if show_prompt:
-        prompt = prompt_for(question, diagnosis, chosen, endpoint)
-        if as_json:
-            print_json({"messages": prompt.messages, "tokens": prompt.tokens, "left_out": prompt.packed.left_out})
-        else:
-            from assistant.answers.model.prompting import as_text
-
-            print(as_text(prompt))
+        print_prompt(prompt_for(question, diagnosis, chosen, endpoint, name=name, others=further), as_json=as_json)
         return
-    given = answered(question, diagnosis, chosen, endpoint, log, show=not as_json)
+    given = answered(question, diagnosis, chosen, endpoint, log, show=not as_json, others=further, name=name)
     if as_json:
         print_json(given.to_json())
         return
@@ -238,6 +238,40 @@ def compare(
         print_comparison(found, language)
 
 
+@app.command()
+@_guarded
+def guide(
+    log: Log,
+    symptom: Annotated[str, typer.Option("--symptom", help="Begin with this symptom (the id of a guide) instead of asking.")] = "start",
+    choose: Annotated[list[str] | None, typer.Option("--choose", help="Take this option on the next page; may be repeated.")] = None,
+    all_defaults: Annotated[
+        bool, typer.Option("--all-defaults", help="Ask nothing: take what the log supports and print every page.")
+    ] = False,
+    teach: Annotated[bool, typer.Option("--teach", help="A first reading of this run: the eight numbers that matter.")] = False,
+    format: InFormat = None,
+    as_json: Json = False,
+    lang: InLanguage = None,
+) -> None:
+    """Step by step from what you see to what to change, each step checked against this run."""
+    from assistant.cli import guided
+    from assistant.diagnosis import diagnose as look
+
+    language = language_of(lang)
+    guided.check(symptom, language)
+    diagnosis = look(load(log, language, format))
+    if teach:
+        if as_json:
+            print_json(guided.teach_json(diagnosis, language))
+        else:
+            guided.print_lessons(diagnosis, language)
+    elif as_json:
+        print_json(guided.guide_json(diagnosis, symptom, choose or (), language))
+    elif all_defaults or log == "-" or not guided.interactive():
+        guided.print_walk(diagnosis, symptom, choose or (), language)
+    else:
+        guided.talk(diagnosis, symptom, choose or (), language)
+
+
 @app.command("eval")
 @_guarded
 def evaluate(
@@ -306,13 +340,51 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.")] = 7860,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    store: Annotated[
+        str | None, typer.Option(help="Where talks are kept: memory, or a database's URL (default: SQLite in the data folder).")
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Folder for the logs of open talks (default: the user's data folder).")] = None,
     lang: InLanguage = None,
 ) -> None:
-    """Start the web chat."""
+    """Start the web chat. A login: RUNWHY_WEB_AUTH=user:password."""
     try:
         import gradio  # noqa: F401
     except ModuleNotFoundError:
         raise Unreadable(say("cli.needs_web", language_of(lang))) from None
+    from assistant.web import CannotServe
     from assistant.web import serve as start
 
-    start(host=host, port=port, open_browser=open_browser)
+    if store is not None:
+        os.environ["RUNWHY_STORE"] = store
+    if data is not None:
+        os.environ["RUNWHY_DATA"] = data
+    try:
+        start(host=host, port=port, open_browser=open_browser)
+    except CannotServe as problem:
+        raise Unreadable(problem.sentence(language_of(lang))) from problem
+
+
+@app.command()
+@_guarded
+def slack(
+    socket: Annotated[bool, typer.Option("--socket", help="Socket Mode: no public address is needed (the default).")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Listen for Slack's signed requests instead.")] = False,
+    host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="With --http: port to listen on.")] = 3000,
+    manifest: Annotated[bool, typer.Option("--manifest", help="Print the manifest from which Slack makes the app.")] = False,
+    url: Annotated[str, typer.Option(help="With --manifest: the bot's public address, for HTTP.")] = "",
+    lang: InLanguage = None,
+) -> None:
+    """Start the Slack bot."""
+    from assistant.cli import slack as bot
+
+    if manifest:
+        bot.print_manifest(url)
+    else:
+        bot.run(language_of(lang), socket=socket, http=http, host=host, port=port)
+
+
+from assistant.cli import reported as _reported  # noqa: E402, F401  (a command of its own, which takes its options from here)
+from assistant.cli.sessions import group as _sessions  # noqa: E402  (its commands take their options from here)
+
+app.add_typer(_sessions, name="sessions")

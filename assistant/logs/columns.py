@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from assistant.run import NO_STEP, Column, FloatArray, IntArray, Segment, Style, print_value
 
 CHUNK = 1024
+_MAX_STEP = 1 << 53
+"""No training counts so far: a longer number is none."""
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class Table:
             self._joined.append(row)
         elif new_record:
             self._parted.append(row)
-        self.steps.append(step)
+        self.steps.append(step if -_MAX_STEP < step < _MAX_STEP else NO_STEP)
         self.lines.append(line)
         self.layout_of_row.append(self._layout_ids[layout.keys])
         layout.rows.append(row)
@@ -166,6 +168,8 @@ class Table:
             if not layout.n:
                 for key in layout.keys:
                     self._column(key)
+        if steps and not -_MAX_STEP < min(steps) <= max(steps) < _MAX_STEP:
+            steps = [step if -_MAX_STEP < step < _MAX_STEP else NO_STEP for step in steps]
         self.steps.extend(steps if k == 1 else [step for step in steps for _ in range(k)])
         self.lines.extend(lines if k == 1 and not parts[0][0] else [line + part[0] for line in lines for part in parts])
         self.layout_of_row.extend([self._layout_ids[part[1].keys] for part in parts] * n)

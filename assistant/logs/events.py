@@ -86,6 +86,7 @@ OWN = (
         wanted=r"prompt_bsz=(\d+)",
         rounds=r"num_gen_batches=(\d+)",
     ),
+    _own("memory-user", " ray::", "\tray::", gb=r"^\s*(?:\([^)]*\)\s*)?\d+\s+(\d+\.\d+)\s+ray::"),  # Ray's list of the biggest processes
     _own("all-aborted", "All samples are aborted, returning default", "Response mask is all False"),
     _own(
         "rollout-queue",
@@ -113,7 +114,9 @@ OWN = (
     _own("start", "ray init kwargs:", "TaskRunner hostname:", "Started a local Ray instance"),
     _own("file-logger", "Creating file logger at", "Saving tensorboard log to"),
 )
-_MUST_MATCH = frozenset({"kv-preempted", "rollout-queue", "total-steps", "optimizer-steps", "dataset-size", "dataset-filtered"})
+_MUST_MATCH = frozenset(
+    {"memory-user", "kv-preempted", "rollout-queue", "total-steps", "optimizer-steps", "dataset-size", "dataset-filtered"}
+)
 
 
 _LATEST = ("scale", "reduced")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -13,6 +14,7 @@ import numpy as np
 from assistant.logs.algorithm import algorithm
 from assistant.logs.choice import VERL_LINE, AnyReader, Choice, OtherReader
 from assistant.logs.columns import Table
+from assistant.logs.epochs import count_on
 from assistant.logs.era import framework_of, sft_era, verl_era
 from assistant.logs.files.finished import told_era
 from assistant.logs.formats import claimed
@@ -22,11 +24,13 @@ from assistant.logs.literal import scalar
 from assistant.logs.metric_line import LineReader
 from assistant.logs.metric_part import Part
 from assistant.logs.notes import notes_of
+from assistant.logs.shipped import Read, unshipped
 from assistant.logs.stream import Source
 from assistant.logs.verl_console import ConsoleReader
 from assistant.logs.verl_jsonl import JsonReader
 from assistant.run import NO_STEP, Event, Run
 
+_SMALL = 1 << 20
 _HEAD = 64 << 10
 """So many bytes are enough to know a file format by its contents."""
 
@@ -47,13 +51,17 @@ def read(
         source, opened = open_file(source, progress)
         if opened is not None:
             return opened
-    stream = Source(source, progress)
+    return _from_stream(Source(source, progress), source, name, format)
+
+
+def _from_stream(stream: Source, source: Any, name: str, format: str | None, as_given: bool = False) -> Run:
+    """``as_given``: the lines have nothing around them."""
     choice = Choice(name or (Path(source).name if isinstance(source, (str, Path)) else ""), format)
     reader: AnyReader | None = None
     left = b""
     n_lines = 0
     head = b""
-    for block, final in stream.blocks():
+    for block, final in stream.blocks() if as_given else _as_printed(stream, partial(_numbers, name=name, format=format)):
         block = left + block if left else block
         if reader is None:
             reader = choice.first(block, final)
@@ -75,6 +83,34 @@ def read(
     run.n_lines, run.n_bytes, run.sha256 = n_lines, stream.n_bytes, stream.sha256
     run.notes = notes_of(run, reader, stream, head)
     return run
+
+
+def _as_printed(stream: Source, measure: Callable[[bytes], Read]) -> Iterator[tuple[bytes, bool]]:
+    """The blocks of a source without what its way has put around the lines."""
+    blocks = stream.blocks()
+    block, final = next(blocks)
+    if stream.binary:
+        yield block, final
+        yield from blocks
+        return
+    if final or len(block) >= _SMALL or stream.share_read < 1:
+        plain, unship = unshipped(block, final, measure)
+        yield plain, final
+        yield from blocks if unship is None else ((unship(block), final) for block, final in blocks)
+        return
+    plain, _ = unshipped(block + b"".join(rest for rest, _ in blocks), True, measure)
+    cut = plain.rfind(b"\n") + 1
+    if cut:
+        yield plain[:cut], False
+    yield plain[cut:], True
+
+
+def _numbers(text: bytes, name: str, format: str | None) -> Read:
+    """What is read from a piece of a log."""
+    run = _from_stream(Source(text), text, name, format, as_given=True)
+    counted = any(note.kind == "numbered-records" for note in run.notes)
+    numbers = sum(len(column.rows) for column in run.columns.values()) + (0 if counted else len(run.steps))
+    return Read(numbers, run.n_records, run.framework not in ("unknown", "generic"))
 
 
 def open_file(source: str | Path | bytes | BinaryIO, progress: Callable[[int], None] | None) -> tuple[Any, Run | None]:
@@ -171,6 +207,10 @@ def _other_run(both: OtherReader) -> Run:
     events = text.finish() if text is not None else []
     reader.finish()
     run = Run(format=both.format.name, **reader.table.finish())
+    run.framework = both.framework or both.format.framework_of(run.columns, text.frameworks if text is not None else {})
+    if text is not None and (line := count_on(run, reader.total_steps)) is not None:
+        reader.notes.append(("epochs-counted-on", line, {}))
+        reader.total_steps = None  # that of an epoch
     run.events = [_outlived(event, events, run) for event in _with_steps(events, run)]
     if text is not None:
         run.config, run.config_lines = text.settings()
@@ -179,7 +219,6 @@ def _other_run(both: OtherReader) -> Run:
     run.config_lines |= reader.config_lines
     run.total_steps = reader.total_steps or run.total_steps
     run.unread_lines, run.unread_samples = reader.unread, reader.samples
-    run.framework = both.framework or both.format.framework_of(run.columns, text.frameworks if text is not None else {})
     return run
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +17,9 @@ SLICE = 8 << 10
 LONGEST_LINE = 64 << 20
 _BOMB_BYTES, _BOMB_RATIO = 1 << 30, 400
 """What grows beyond this size, and by more than this factor, is no log but made to fill a machine."""
+
+_INVISIBLE = re.compile(b"\xe2\x80\x8b|\xe2\x81\xa0")
+"""Zero-width space, word joiner."""
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
@@ -181,8 +185,9 @@ class Source:
 
 
 def _plain_spaces(block: bytes) -> bytes:
-    """With ordinary spaces for the non-breaking ones that web pages and chats make of them."""
-    return block.replace(b"\xc2\xa0", b" ") if b"\xc2" in block else block
+    """With ordinary spaces for the non-breaking ones that web pages and chats make of them, and without their invisible marks."""
+    block = block.replace(b"\xc2\xa0", b" ") if b"\xc2" in block else block
+    return _INVISIBLE.sub(b"", block) if b"\xe2\x80\x8b" in block or b"\xe2\x81\xa0" in block else block
 
 
 def _open(source: str | Path | bytes | BinaryIO) -> BinaryIO:

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from assistant.cards import card
-from assistant.diagnosis import Diagnosis, Finding, render
+from assistant.diagnosis import Diagnosis, Finding, Quantity, render
 from assistant.diagnosis.settings import observed
 from assistant.messages import Language, say
 from assistant.run import Run
+from assistant.web.chips import Held, chip, line_link, of_quantity
 from assistant.web.markup import escape, fold, inline, paragraphs
-from assistant.web.overview import excerpt_line, when
+from assistant.web.overview import Mask, excerpt_line, when
 
 SURE, FAIRLY_SURE = 0.8, 0.55
 
 
-def seen(finding: Finding, number: int | None, run: Run, language: Language) -> str:
-    """Title, severity, onset, the summary in this run's numbers, and the printed values."""
+def seen(finding: Finding, number: int | None, run: Run, language: Language, mask: Mask = str) -> str:
+    """Title, severity, onset, the summary in this run's numbers, and the printed values. ``mask`` is for what is quoted of the log."""
     severity = finding.severity or "medium"
     about = [
         f'<span class="severity sev-{severity}">{escape(say(f"web.severity_{severity}", language))}</span>',
@@ -31,8 +32,24 @@ def seen(finding: Finding, number: int | None, run: Run, language: Language) -> 
     head = f'<h3>{count}{inline(render.title(finding, language))}</h3><p class="about">{" ".join(about)}</p>'
     return (
         f'<section class="seen">{head if severity != "info" else ""}'
-        f'<p class="summary">{inline(render.summary(finding, language))}</p>{follows}{evidence(finding, language)}</section>'
+        f'<p class="summary">{summary(finding, language, mask)}</p>{follows}{evidence(finding, language, mask)}</section>'
     )
+
+
+def summary(finding: Finding, language: Language, mask: Mask = str) -> str:
+    """The finding's sentence with its numbers as chips."""
+    held = Held()
+    facts = {name: Held.clean(mask(quantity.text)) for name, quantity in finding.facts.items()}
+    marked = {
+        name: (held.put(of_quantity(quantity, language)) if _numeric(quantity) else None) or facts[name]
+        for name, quantity in finding.facts.items()
+    }
+    return held.fill(inline(render.template(finding, language).format(**marked)))
+
+
+def _numeric(quantity: Quantity) -> bool:
+    """Words that a sentence quotes are no numbers."""
+    return (len(quantity.text) <= 24 and any(c.isdigit() for c in quantity.text)) or quantity.text.lower() in ("nan", "inf", "-inf")
 
 
 def title(finding: Finding, language: Language) -> str:
@@ -54,21 +71,22 @@ def confidence(finding: Finding, language: Language) -> str:
     return say(f"web.confidence_{level}", language)
 
 
-def evidence(finding: Finding, language: Language) -> str:
+def evidence(finding: Finding, language: Language, mask: Mask = str) -> str:
     """The printed values that carry the finding, then the lines that do."""
     parts = []
     if finding.evidence:
         heads = "".join(f"<th>{escape(say(f'web.column_{key}', language))}</th>" for key in ("metric", "step", "value", "line"))
         rows = "".join(
             f"<tr><td><code>{metric_name(p.metric)}</code></td><td>{'' if p.step is None else p.step}</td>"
-            f'<td class="value">{escape(p.text)}</td><td>{p.line}</td></tr>'
+            f'<td class="value">{chip(p.text, language, metric=p.metric, step=p.step, line=p.line or None)}</td>'
+            f"<td>{line_link(p.line, language) if p.line else ''}</td></tr>"
             for p in finding.evidence
         )
         caption = escape(say("web.evidence", language))
         table = f'<table class="evidence"><caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
         parts.append(f'<div class="scroll">{table}</div>')
     if finding.excerpt:
-        items = "".join(f"<li>{excerpt_line(row.line, row.text, language)}</li>" for row in finding.excerpt)
+        items = "".join(f"<li>{excerpt_line(row.line, mask(row.text), language)}</li>" for row in finding.excerpt)
         parts.append(f'<p class="label">{escape(say("web.excerpt", language))}</p><ul class="excerpt">{items}</ul>')
     return "".join(parts)
 

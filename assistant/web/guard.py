@@ -1,8 +1,11 @@
-"""ASGI middleware: nothing from elsewhere is loaded by the page, and no request is larger than allowed."""
+"""ASGI middleware: nothing from elsewhere is loaded by the page, no request is larger than allowed, and who is not known stays out."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import base64
+import binascii
+import hmac
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -102,3 +105,65 @@ class BodyLimit:
 async def _refuse(send: Send) -> None:
     await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain; charset=utf-8")]})
     await send({"type": "http.response.body", "body": b"Too large for this server.\n"})
+
+
+OWNER = b"x-runwhy-owner"
+"""The header in which the application finds who is asking; one that comes from outside is dropped."""
+
+
+def owner_of(request: Any) -> str:
+    """The user behind a request (Starlette's or Gradio's), "" for somebody unknown."""
+    return str(request.headers.get(OWNER.decode(), ""))
+
+
+OPEN_PATHS = frozenset({"/health"})
+
+
+class Login:
+    """Lets in who knows a user's password (HTTP Basic), or whom a proxy names in ``user_header``; without either, everybody.
+
+    The application finds the user in the header `OWNER` (``web:<name>``; absent for everybody).
+    """
+
+    def __init__(self, app: App, logins: Mapping[str, str], user_header: str = "") -> None:
+        self.app, self.logins, self.user_header = app, dict(logins), user_header.lower().encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        given = list(scope.get("headers") or [])
+        headers = [(name, value) for name, value in given if name.lower() != OWNER]
+        user = self._user(given)
+        if user is None and (self.logins or self.user_header) and scope.get("path") not in OPEN_PATHS:
+            await self._turn_away(scope, send)
+            return
+        if user:
+            headers.append((OWNER, b"web:" + user.encode("utf-8", "replace")))
+        await self.app({**scope, "headers": headers}, receive, send)
+
+    def _user(self, headers: list[tuple[bytes, bytes]]) -> str | None:
+        if self.user_header:
+            named = [value.decode("utf-8", "replace").strip() for name, value in headers if name.lower() == self.user_header]
+            return named[0] if len(named) == 1 and named[0] else None
+        if not self.logins:
+            return None
+        value = next((value for name, value in headers if name.lower() == b"authorization"), b"")
+        kind, _, code = value.partition(b" ")
+        if kind.lower() != b"basic":
+            return None
+        try:
+            user, _, password = base64.b64decode(code, validate=True).decode("utf-8").partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        wanted = self.logins.get(user)
+        same = hmac.compare_digest((wanted or "\0").encode(), password.encode())
+        return user if same and wanted is not None else None
+
+    async def _turn_away(self, scope: Scope, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 4401})
+            return
+        asks = [] if self.user_header else [(b"www-authenticate", b'Basic realm="runwhy", charset="UTF-8"')]
+        await send({"type": "http.response.start", "status": 401, "headers": [(b"content-type", b"text/plain; charset=utf-8"), *asks]})
+        await send({"type": "http.response.body", "body": b"Please log in.\n"})

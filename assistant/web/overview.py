@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+
 from assistant.diagnosis import Diagnosis, Finding, render
 from assistant.messages import Language, has, say
 from assistant.run import Run
+from assistant.web.chips import line_link
 from assistant.web.markup import escape, fold, inline
 
 SHORT_LOG = 10
 """Steps below which a clean log proves little."""
 
 
-def head(diagnosis: Diagnosis, name: str, language: Language) -> str:
-    """Name, verdict, and the facts of the log."""
+Mask = Callable[[str], str]
+
+
+def head(diagnosis: Diagnosis, name: str, language: Language, *, mask: Mask = str, more: str = "") -> str:
+    """Name, verdict, and the facts of the log. ``mask`` takes out what must not be shown of a log line, ``more`` is HTML for below."""
     lead = f'<p class="lead">{escape(counts(diagnosis, language))}</p>' if diagnosis.healthy else ""
     return (
         f'<header class="report-head {tone(diagnosis)}">'
         f'<p class="report-of">{escape(say("web.report_of", language, name=name or say("web.pasted_log", language)))}</p>'
         f'<h1 tabindex="-1" id="verdict">{inline(verdict(diagnosis, language))}</h1>{lead}'
-        f"{_facts(diagnosis.run, language)}{recognised(diagnosis.run, language)}"
-        f'<a class="jump" href="#ask-title">{escape(say("web.jump_to_chat", language))}</a></header>'
+        f"{_facts(diagnosis.run, language)}{recognised(diagnosis.run, language, mask)}{more}"
+        f'<a class="jump" href="#ask-title" data-show="ask">{escape(say("web.jump_to_chat", language))}</a></header>'
     )
 
 
@@ -91,8 +97,8 @@ def _facts(run: Run, language: Language) -> str:
     return f'<dl class="facts">{cells}</dl>'
 
 
-def recognised(run: Run, language: Language) -> str:
-    """Why this version and estimator, the reader's notes, and lines that were not read."""
+def recognised(run: Run, language: Language, mask: Mask = str) -> str:
+    """Why this version and estimator, the reader's notes, lines that were not read, and the form to correct it."""
     parts = []
     if run.era_evidence:
         parts.append(f"<p><b>{escape(say('web.why_version', language))}</b> {escape('; '.join(render.era_evidence(run, language)))}</p>")
@@ -102,11 +108,45 @@ def recognised(run: Run, language: Language) -> str:
         items = "".join(f"<li>{escape(note)}</li>" for note in noticed)
         parts.append(f"<p><b>{escape(say('web.notes', language))}</b></p><ul>{items}</ul>")
     if run.unread_lines:
-        samples = "".join(f"<li>{excerpt_line(number, text, language)}</li>" for number, text in run.unread_samples[:5])
+        samples = "".join(f"<li>{excerpt_line(number, mask(text), language)}</li>" for number, text in run.unread_samples[:5])
         parts.append(f'<p>{escape(say("web.not_read", language, n=run.unread_lines))}</p><ul class="excerpt">{samples}</ul>')
     elif run.n_rows:
         parts.append(f"<p>{escape(say('web.all_read', language))}</p>")
-    return fold(escape(say("web.recognised", language)), "".join(parts), css="quiet") if parts else ""
+    parts.append(correction(run, language))
+    return fold(escape(say("web.recognised", language)), "".join(parts), css="quiet")
+
+
+def correction(run: Run, language: Language) -> str:
+    """ "This is verl 0.6": the log read again as the user says (``static/70-correct.js`` sends it)."""
+    from assistant.logs.era import VERSIONS
+    from assistant.logs.formats import known_frameworks
+
+    def options(values: Iterable[str], chosen: str) -> str:
+        return "".join(f'<option value="{escape(v)}"{" selected" if v == chosen else ""}>{escape(v)}</option>' for v in values)
+
+    known = known_frameworks()
+    own = "" if run.framework in known else f'<option value="" selected>{escape(say("web.not_recognised", language))}</option>'
+    unknown = f'<option value="">{escape(say("web.version_by_log", language))}</option>'
+    return (
+        f'<form class="correct"><p>{escape(say("web.correct_lead", language))}</p>'
+        f'<label>{escape(say("web.framework", language))} <select name="framework">{own}{options(known, run.framework)}</select></label>'
+        f'<label class="version">{escape(say("web.version", language))} '
+        f'<select name="era">{unknown}{options(VERSIONS, run.era)}</select></label>'
+        f'<button type="submit">{escape(say("web.read_again", language))}</button></form>'
+    )
+
+
+def others(names: Sequence[str], left_out: Sequence[Sequence[str]], language: Language) -> str:
+    """Further runs that were dropped together with this one, and files that could not be read."""
+    parts = []
+    if names:
+        listed = ("、" if language == "zh" else ", ").join(names)
+        sentence = escape(say("web.other_runs", language, names=listed))
+        go = escape(say("web.compare_them", language))
+        parts.append(f'<p class="note">{sentence} <button type="button" class="link" data-show="compare">{go}</button></p>')
+    for name, reason in left_out:
+        parts.append(f'<p class="note">{escape(say("web.left_out", language, name=name, reason=reason))}</p>')
+    return "".join(parts)
 
 
 def notes(run: Run, language: Language) -> list[str]:
@@ -126,7 +166,8 @@ def excerpt_line(number: int, text: str, language: Language) -> str:
     cut = ""
     if len(text) > EXCERPT:
         cut = f" <i>… {escape(say('web.excerpt_cut', language, n=len(text) - EXCERPT))}</i>"
-    return f"<b>{escape(say('web.line', language, line=number))}</b> <samp>{escape(text[:EXCERPT])}</samp>{cut}"
+    where = line_link(number, language, say("web.line", language, line=number))
+    return f"{where} <samp>{escape(text[:EXCERPT])}</samp>{cut}"
 
 
 def foot(diagnosis: Diagnosis, language: Language) -> str:

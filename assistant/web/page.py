@@ -1,324 +1,230 @@
-"""The page: a start view to paste a log into, and a report view with the findings and a chat about them.
+"""The page: a start view to paste a log into, and a report view of panels about it.
 
 The browser's tab holds nothing but a session's id; the log's data stays on the server (`assistant.sessions`).
+
+**To add a panel** write ``assistant/web/panels/<name>.py`` with a subclass of `assistant.web.panel.Panel`, add it to `panels` below
+(its place there is its place in the tabs), and its title ``tab_<name>`` to ``assistant/messages/web.py``. Then:
+
+- ``build()`` makes the components, inside the column ``#panel-<name>``; give those that tests or CSS need an ``elem_id``.
+- ``wire(page)`` registers events. ``page.session`` (a hidden text box: the session's id, "" when no log is open) and
+  ``page.language`` (``"en"`` or ``"zh"``) are inputs; ``page.store.get(id)`` is the session or None (gone: show
+  ``texts.gone(language, page.limits)``). Gradio's own events need ``api_visibility="private"`` (``**PRIVATE`` of `assistant.web.panel`).
+  - ``page.on_view(self.name, fill, outputs)``: ``fill(session_id, language)`` is called when the panel is first looked at after a
+    log was opened, and again when the language changes while it is. This is where work belongs: opening a log must stay quick.
+  - ``page.on_open(reset, outputs)``: called for every log that is opened (and on a reload of the page, with the session of before).
+    Keep it cheap.
+  - ``page.on_text(fill, outputs)``: called when a log is opened and when the language changes.
+  - ``page.then_refill(event)`` after an event by which the panel changed the session (`SessionStore.reread`, ``add_run``): everything
+    that shows the session is asked again.
+- ``relabel(language)`` returns ``{component: update}`` for the fixed texts.
+- CSS and JavaScript go to ``assistant/web/static/<name>.css|.js``; `assistant.web.app` joins all of them in the order of their names.
+  The page's own script is ``window.runwhy``: ``runwhy.session()`` is the id, ``runwhy.show(name)`` opens a panel,
+  ``runwhy.openLine(line)`` the log at a line, ``runwhy.openPlot(metric, step)`` the plot (the plots panel sets it),
+  ``runwhy.on("opened" | "view", callback)`` tells when a log was opened or a panel shown (``callback(name)``).
+- A plot is ``<figure class="chart" data-src="/session/<id>/…"><div class="canvas"></div></figure>`` whose route answers a plotly figure as
+  JSON (``{"data", "layout"}``); it is drawn when it comes into view. ``runwhy.draw(element, figure)`` draws one from a script. Points whose
+  ``customdata`` is ``[text, line]`` lead to the log line. Prefer this to ``gr.Plot``: it costs nothing until it is looked at.
+- What the browser fetches by itself goes to `assistant.web.routes` (``/session/<id>/…``, read-only).
+- HTML components are made with `assistant.web.panel.html`. Rules in ``static/*.css`` are nested in the page's
+  container (`assistant.web.app.joined`): write ``.x {…}``, colours as ``var(--ink)``
+  (``00-global.css``), and ``.dark & .x`` only if needed.
+- Whatever comes out of a log, a file name or a question is shown through `assistant.web.markup.escape`, never as Markdown or HTML.
+  A number that stands in the log is shown as a chip: `assistant.web.chips.chip`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from pathlib import Path
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import gradio as gr
 
-from assistant.diagnosis import Finding, RunView
 from assistant.messages import Language, say
 from assistant.sessions import Session, SessionStore
-from assistant.web import chat, findings, overview, plots, texts
+from assistant.web import texts
+from assistant.web.guard import owner_of
 from assistant.web.limits import Limits
-from assistant.web.markup import as_plain_markdown, escape
-from assistant.web.reading import Attempt, Readings, Refused, read_file, read_paste
-from assistant.web.samples import SAMPLES, sample_name, sample_text
+from assistant.web.masked import MaskedLogs
+from assistant.web.models import Models
+from assistant.web.panel import LIGHT, PRIVATE, Panel, html
+from assistant.web.panels.chat import ChatPanel
+from assistant.web.panels.compare import ComparePanel
+from assistant.web.panels.findings import FindingsPanel
+from assistant.web.panels.guide import GuidePanel
+from assistant.web.panels.log import LogPanel
+from assistant.web.panels.plots import PlotsPanel
+from assistant.web.panels.report import ReportPanel
+from assistant.web.panels.settings import SettingsPanel
+from assistant.web.panels.start import StartPanel
+from assistant.web.panels.teach import TeachPanel
+from assistant.web.workers import Workers
 
 log = logging.getLogger(__name__)
 
-PROGRESS = gr.Progress()  # as a default value it tells Gradio to pass a tracker of its own
-PRIVATE: dict[str, Any] = {"api_visibility": "private"}
-SHOWN_IN_FULL = 3
-FILE_TYPES = [".log", ".txt", ".jsonl", ".json", ".out", ".err", ".gz", ".zst"]
-CHOSEN_LANGUAGE = "() => runwhy.language()"
+STARTING = "(...given) => runwhy.starting()"
 LANGUAGE_CHANGED = "(language) => runwhy.setLanguage(language)"
-SHOW_TOP = "() => runwhy.showTop()"
-SHOW_ANSWER = "() => runwhy.showAnswer()"
+OPENED = "() => runwhy.opened()"
+
+Fill = Callable[[str, Language], Any]
+
+
+def panels(models: Models) -> list[Panel]:
+    """The panels of the report view, in the order of their tabs."""
+    looked_at = [FindingsPanel(), ChatPanel(), LogPanel(), PlotsPanel(), ComparePanel()]
+    return [*looked_at, GuidePanel(), TeachPanel(), ReportPanel(), SettingsPanel(models)]
 
 
 class Page:
-    """Builds the blocks and answers their events."""
+    """Builds the blocks; its panels answer their own events."""
 
-    def __init__(self, store: SessionStore, limits: Limits) -> None:
-        self.store, self.limits, self.readings = store, limits, Readings()
+    def __init__(self, store: SessionStore, limits: Limits, models: Models | None = None, workers: Workers | None = None) -> None:
+        """Without ``workers`` logs are read in this process."""
+        self.store, self.limits, self.workers = store, limits, workers
+        self.closed = threading.Event()
+        self.models = models or Models(None, limits.own_model)
+        self.logs = MaskedLogs(store)
+        self.start_panel = StartPanel(limits)
+        self.panels = panels(self.models)
+        self._views: dict[str, list[tuple[Fill, Sequence[Any]]]] = {}
+        self._opens: list[tuple[Fill, Sequence[Any]]] = []
+        self._texts: list[tuple[Fill, Sequence[Any]]] = []
+        self._changes: list[Any] = []
         self.blocks: gr.Blocks = self._build()
+
+    def on_view(self, name: str, fill: Fill, outputs: Sequence[Any]) -> None:
+        self._views.setdefault(name, []).append((fill, outputs))
+
+    def on_open(self, fill: Fill, outputs: Sequence[Any]) -> None:
+        self._opens.append((fill, outputs))
+
+    def on_text(self, fill: Fill, outputs: Sequence[Any]) -> None:
+        self._texts.append((fill, outputs))
+
+    def then_refill(self, event: Any) -> None:
+        self._changes.append(event)
 
     # Layout
 
     def _build(self) -> Any:
         with gr.Blocks(title="runwhy", analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
-            self.session = gr.State("", time_to_live=self.limits.session_hours * 3600)
+            self.session = gr.Textbox("", visible="hidden", elem_id="session-id", label="session")
             with gr.Row(elem_id="masthead"):
-                self.brand = gr.HTML(texts.brand("en"), elem_id="brand")
+                self.brand = html(texts.brand("en"), elem_id="brand")
                 self.another = gr.Button(say("web.another_log"), visible=False, size="sm", elem_id="another")
                 self.language = gr.Radio(
                     [("English", "en"), ("中文", "zh")], value="en", label=say("web.language"), show_label=False, elem_id="language"
                 )
-                self.theme = gr.Button("◐", size="sm", elem_id="theme")
+                self.theme = html(texts.theme_button("en"), elem_id="theme")
             with gr.Column(elem_id="start") as self.start:
-                self._build_start()
-            with gr.Row(elem_id="report", visible=False) as self.report:
-                with gr.Column(elem_id="findings", min_width=320):
-                    gr.render(inputs=[self.session, self.language], triggers=[self.session.change, self.language.change])(self.show_report)
-                with gr.Column(elem_id="ask", min_width=320):
-                    self._build_chat()
+                self.start_panel.build()
+            with gr.Column(elem_id="report", visible=False) as self.report:
+                self.tabs = html(texts.tabs("en", [panel.name for panel in self.panels]), elem_id="tabs")
+                with gr.Row(elem_id="panels"):
+                    for panel in self.panels:
+                        with gr.Column(elem_id=f"panel-{panel.name}", min_width=0):
+                            panel.build()
+                self.viewed = {panel.name: gr.Button(visible="hidden", elem_id=f"viewed-{panel.name}") for panel in self.panels}
             self._wire(blocks)
-        for function in blocks.fns.values():  # gr.render leaves its own callable from outside
-            function.api_visibility = "private"
+        for component, change in self.relabel("en").items():
+            for name, value in change.items() if isinstance(change, dict) else (("value", change),):
+                if not name.startswith("__"):
+                    setattr(component, name, value)
         return blocks
 
-    def _build_start(self) -> None:
-        self.intro = gr.HTML(texts.intro("en"))
-        self.paste = gr.Textbox(
-            label=say("web.paste_label"), placeholder=say("web.paste_placeholder"), lines=11, max_lines=11, elem_id="paste", autofocus=True
-        )
-        with gr.Row(elem_id="open"):
-            self.go = gr.Button(say("web.diagnose"), variant="primary", elem_id="go")
-            self.file = gr.File(label=say("web.file_label"), file_types=FILE_TYPES, height=92, elem_id="file")
-        self.status = gr.HTML("", elem_id="status")
-        self.cancel = gr.Button(say("web.cancel"), visible=False, size="sm", elem_id="cancel")
-        with gr.Row(elem_id="samples"):
-            self.samples_label = gr.HTML(texts.samples_label("en"))
-            self.samples = [gr.Button(say(f"web.sample_{key}"), size="sm", elem_classes="chip") for key in SAMPLES]
-        self.promises = gr.HTML(texts.promises("en", self.limits.session_hours))
+    @property
+    def opened_parts(self) -> list[Any]:
+        """What `show_report` changes."""
+        return [self.start, self.report, self.another]
 
-    def _build_chat(self) -> None:
-        self.chat_title = gr.HTML(texts.chat_title("en"))
-        self.chat = gr.Chatbot(
-            label=say("web.chat_label"),
-            show_label=False,
-            placeholder=say("web.chat_empty"),
-            height=None,
-            autoscroll=False,
-            sanitize_html=True,
-            allow_tags=False,
-            latex_delimiters=[],
-            buttons=["copy"],
-            feedback_options=None,
-            allow_file_downloads=False,
-            layout="bubble",
-            elem_id="conversation",
-        )
-        with gr.Row(elem_id="suggestions"):
-            self.suggestions = [gr.Button("", visible=False, size="sm", elem_classes="chip") for _ in range(chat.MOST_SUGGESTIONS)]
-        with gr.Row(elem_id="asking"):
-            self.question = gr.Textbox(
-                label=say("web.question_label"),
-                show_label=False,
-                placeholder=say("web.question_placeholder"),
-                lines=1,
-                max_lines=5,
-                scale=5,
-                elem_id="question",
-                html_attributes=gr.InputHTMLAttributes(enterkeyhint="send"),
-            )
-            self.send = gr.Button(say("web.send"), variant="primary", scale=1, min_width=72, elem_id="send")
+    def show_report(self, shown: bool) -> dict[Any, Any]:
+        return {
+            self.start: gr.update(visible=not shown),
+            self.report: gr.update(visible=shown),
+            self.another: gr.update(visible=shown),
+        }
 
     # Events
 
     def _wire(self, blocks: gr.Blocks) -> None:
-        relabelled = [
-            self.brand, self.another, self.language, self.theme, self.intro, self.paste, self.go, self.file, self.cancel,
-            self.samples_label, *self.samples, self.promises, self.chat_title, self.chat, self.question, self.send,
-        ]  # fmt: skip
-        light: dict[str, Any] = {"queue": False, "show_progress": "hidden", **PRIVATE}
-        blocks.load(None, None, self.language, js=CHOSEN_LANGUAGE, **PRIVATE)
-        self.language.change(self.relabel, self.language, relabelled, js=LANGUAGE_CHANGED, **light)
-        self.language.change(self.suggest, [self.session, self.language], self.suggestions, **light)
-        self.theme.click(None, js="() => runwhy.toggleTheme()", **PRIVATE)
-
-        opened = [self.session, self.start, self.report, self.another, self.paste, self.file, self.status, self.cancel, self.chat]
-        opened += [self.question, *self.suggestions]
-        heavy: dict[str, Any] = {
-            "show_progress": "full", "show_progress_on": self.status, "concurrency_limit": self.limits.at_once,
-            "concurrency_id": "read", "trigger_mode": "once", **PRIVATE,
-        }  # fmt: skip
-        fresh = [self.session, self.language]
-        started = [
-            self.go.click(self.open_paste, [self.paste, *fresh], opened, **heavy),
-            self.paste.submit(self.open_paste, [self.paste, *fresh], opened, **heavy),
-            self.file.upload(self.open_file, [self.file, *fresh], opened, **heavy),
-            *(
-                button.click(self._sample_opener(key), fresh, opened, **heavy)
-                for key, button in zip(SAMPLES, self.samples, strict=True)
-            ),
-        ]  # fmt: skip
-        for opening in started:
-            opening.success(None, js=SHOW_TOP, **PRIVATE)
-        self.cancel.click(self.cancel_reading, None, None, **light)
-        self.another.click(self.close, self.session, [self.session, self.start, self.report, self.another, self.chat], **light).then(
-            None, js=SHOW_TOP, **PRIVATE
+        for panel in (self.start_panel, *self.panels):
+            panel.wire(self)
+        now = [self.session, self.language]
+        fixed = list(self.relabel("en"))
+        restored = [self.session, self.language, *self.opened_parts, self.start_panel.status]
+        blocks.load(self.restore, now, restored, js=STARTING, show_progress="hidden", **PRIVATE).then(
+            None, js="() => runwhy.restored()", **PRIVATE
+        )
+        self.language.change(self.relabel, self.language, fixed, js=LANGUAGE_CHANGED, **LIGHT)
+        fills = [*self._opens, *self._texts]
+        self.session.change(_joined(fills), now, _outputs(fills), **LIGHT)
+        for event in self._changes:
+            event.success(_joined(fills), now, _outputs(fills), **LIGHT).then(None, js=OPENED, **PRIVATE)
+        self.language.change(_joined(self._texts), now, _outputs(self._texts), **LIGHT)
+        for name, views in self._views.items():
+            self.viewed[name].click(_joined(views), now, _outputs(views), show_progress="minimal", **PRIVATE)
+        self.another.click(self.close, now, [self.session, *self.opened_parts, *self.start_panel.closed_parts], **LIGHT).then(
+            None, js="() => runwhy.closed()", **PRIVATE
         )
 
-        answered = [self.chat, self.question, *self.suggestions]
-        asking: dict[str, Any] = {"concurrency_limit": 8, "concurrency_id": "ask", "show_progress": "minimal"}
-        inputs = [self.question, self.chat, self.session, self.language]
-        for event in (self.send.click, self.question.submit):
-            event(self.ask, inputs, answered, show_progress_on=self.chat, **asking, **PRIVATE).success(None, js=SHOW_ANSWER, **PRIVATE)
-        for button in self.suggestions:
-            button.click(self.ask, [button, *inputs[1:]], answered, show_progress_on=self.chat, **asking, **PRIVATE).success(
-                None, js=SHOW_ANSWER, **PRIVATE
-            )
+    def restore(self, wanted: str, language: Language, request: gr.Request) -> dict[Any, Any]:
+        """The session of before a reload, or the one of a link (``link:<token>``: a copy of it, so that two people do not mix)."""
+        unchanged = {self.language: language}
+        if not wanted:
+            return unchanged
+        session = self.session_of(wanted, request)
+        if session is None:
+            gone = say("web.link_gone" if wanted.startswith("link:") else "web.session_gone", language, hours=self.limits.hours)
+            return {**unchanged, self.session: "", self.start_panel.status: texts.problem(gone)}
+        return {**unchanged, self.session: session.id, **self.show_report(True)}
 
-    # Opening a log
+    def session_of(self, wanted: str, request: gr.Request) -> Session | None:
+        if wanted.startswith("link:"):
+            shared = self.store.by_token(wanted.removeprefix("link:"))
+            return self.store.fork(shared.id, owner=owner_of(request)) if shared else None
+        about = self.store.about(wanted)
+        return self.store.get(wanted) if about is not None and about.owner in ("", owner_of(request)) else None
 
-    def open_paste(
-        self, text: str | None, session_id: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS
-    ) -> Iterator[dict[Any, Any]]:
-        yield from self._open(lambda attempt: read_paste(text or "", attempt), session_id, language, request, progress)
+    def close(self, session_id: str, language: Language) -> dict[Any, Any]:
+        """Back to the start view; the report can be opened again from there until it is too old."""
+        about = self.store.about(session_id)
+        return {self.session: "", **self.show_report(False), **self.start_panel.closed(about, language)}
 
-    def open_file(
-        self, path: str | None, session_id: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS
-    ) -> Iterator[dict[Any, Any]]:
-        if path:
-            yield from self._open(lambda attempt: read_file(Path(path), attempt), session_id, language, request, progress)
-
-    def _sample_opener(self, key: str) -> Callable[..., Iterator[dict[Any, Any]]]:
-        def open_sample(
-            session_id: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS
-        ) -> Iterator[dict[Any, Any]]:
-            name = sample_name(key, language)
-            yield from self._open(lambda attempt: read_paste(sample_text(key), attempt, name), session_id, language, request, progress)
-
-        return open_sample
-
-    def _open(
-        self, read: Callable[[Attempt], Session], old: str, language: Language, request: gr.Request, progress: Callable[..., Any]
-    ) -> Iterator[dict[Any, Any]]:
-        tab = request.session_hash or ""
-        flag = self.readings.start(tab)
-        attempt = Attempt(language, self.store, self.limits, flag, lambda share, words: progress(share, desc=words))
-        yield {self.status: "", self.cancel: gr.update(visible=True)}
-        try:
-            session = read(attempt)
-        except Refused as problem:
-            yield {self.status: texts.problem(str(problem)), self.cancel: gr.update(visible=False), self.file: None}
-            return
-        finally:
-            self.readings.done(tab, flag)
-        if old:
-            self.store.remove(old)
-        yield {
-            self.session: session.id,
-            self.start: gr.update(visible=False),
-            self.report: gr.update(visible=True),
-            self.another: gr.update(visible=True),
-            self.paste: "",
-            self.file: None,
-            self.status: "",
-            self.cancel: gr.update(visible=False),
-            self.chat: [],
-            self.question: "",
-            **dict(zip(self.suggestions, _chips(chat.suggestions(session.diagnosis, language)), strict=True)),
+    def relabel(self, language: Language) -> dict[Any, Any]:
+        """Every fixed text in ``language``; what was read from the log follows by itself."""
+        changed: dict[Any, Any] = {
+            self.brand: texts.brand(language),
+            self.another: gr.update(value=say("web.another_log", language)),
+            self.language: gr.update(label=say("web.language", language)),
+            self.theme: texts.theme_button(language),
+            self.tabs: texts.tabs(language, [panel.name for panel in self.panels]),
         }
+        for panel in (self.start_panel, *self.panels):
+            changed |= panel.relabel(language)
+        return changed
 
-    def cancel_reading(self, request: gr.Request) -> None:
-        self.readings.cancel(request.session_hash or "")
 
-    def close(self, session_id: str) -> tuple[Any, ...]:
-        self.store.remove(session_id)
-        return "", gr.update(visible=True), gr.update(visible=False), gr.update(visible=False), []
+def _outputs(fills: Sequence[tuple[Fill, Sequence[Any]]]) -> list[Any]:
+    return [output for _, outputs in fills for output in outputs]
 
-    # The report
 
-    def show_report(self, session_id: str, language: Language) -> None:
-        if not session_id:
-            return
-        session = self.store.get(session_id)
-        if session is None:
-            gr.HTML(texts.problem(say("web.session_gone", language, hours=self.limits.session_hours)))
-            return
-        diagnosis = session.diagnosis
-        view = RunView(diagnosis.run)
-        faults, odd = findings.parted(diagnosis)
-        gr.HTML(overview.head(diagnosis, session.name, language))
-        if faults:
-            gr.HTML(f'<h2 class="hidden-heading">{escape(say("web.findings", language))}</h2>')
-        for number, finding in enumerate(faults, 1):
-            if number <= SHOWN_IN_FULL:
-                self._show_finding(finding, number if len(faults) > 1 else None, view, language)
+def _joined(fills: Sequence[tuple[Fill, Sequence[Any]]]) -> Fill:
+    """One event instead of one for each; a panel that fails leaves the others alone."""
+
+    def fill(session_id: str, language: Language) -> Any:
+        given: list[Any] = []
+        for one, outputs in fills:
+            try:
+                made = one(session_id, language)
+            except Exception:
+                log.exception("a panel could not be filled")
+                sentence = texts.problem(say("web.panel_failed", language))
+                made = [sentence if isinstance(output, gr.HTML) and n == 0 else gr.skip() for n, output in enumerate(outputs)]
+            if isinstance(made, dict):
+                given += [made.get(output, gr.skip()) for output in outputs]
             else:
-                with gr.Accordion(findings.line(finding, number, view.run, language), open=False, elem_classes="odd"):
-                    self._show_finding(finding, None, view, language)
-        if odd:
-            gr.HTML(f'<h2 class="part">{escape(say("web.odd", language))}</h2>')
-            for finding in odd:
-                with gr.Accordion(findings.title(finding, language), open=False, elem_classes="odd"):
-                    self._show_finding(finding, None, view, language)
-        gr.HTML(overview.foot(diagnosis, language))
+                given += [made] if len(outputs) == 1 and not isinstance(made, (list, tuple)) else list(made)
+        return given[0] if len(given) == 1 else given
 
-    @staticmethod
-    def _show_finding(finding: Finding, number: int | None, view: RunView, language: Language) -> None:
-        """One broken card must not take the rest of the report with it."""
-        try:
-            above, below = findings.seen(finding, number, view.run, language), findings.to_do(finding, view.run, language)
-            plot = plots.plot_of(finding, view, language)
-        except Exception:
-            log.exception("the finding %s cannot be shown", finding.id)
-            above, below, plot = texts.problem(say("web.finding_failed", language, name=finding.id)), "", None
-        with gr.Column(elem_classes=["finding", f"finding-{finding.severity or 'medium'}"]):
-            gr.HTML(above)
-            if plot is not None:
-                gr.Plot(plot.figure, label=plot.label, show_label=False, container=False, buttons=[], elem_classes="plot")
-                gr.HTML(f'<p class="caption">{escape(plot.caption)}</p>')
-            if below:
-                gr.HTML(below)
-
-    # The chat
-
-    def ask(self, question: str, history: list[dict[str, Any]], session_id: str, language: Language) -> tuple[Any, ...]:
-        question = (question or "").strip()
-        if not question:
-            return history, "", *(gr.skip() for _ in self.suggestions)
-        shown, chips = self._answer(question, session_id, language)
-        messages = [
-            *history,
-            {"role": "user", "content": as_plain_markdown(question[: self.limits.question])},
-            {"role": "assistant", "content": shown},
-        ]
-        return messages, "", *chips
-
-    def _answer(self, question: str, session_id: str, language: Language) -> tuple[str, list[Any]]:
-        unchanged = [gr.skip() for _ in self.suggestions]
-        session = self.store.get(session_id) if session_id else None
-        if session is None:
-            return say("web.session_gone", language, hours=self.limits.session_hours), unchanged
-        if len(question) > self.limits.question:
-            return say("web.question_too_long", language, limit=self.limits.question), unchanged
-        try:
-            answer = chat.reply(session, question, language)
-        except Exception:
-            log.exception("answering failed")
-            return say("web.answer_failed", language), unchanged
-        self.store.add_turn(session_id, answer.turn)
-        open_ones = [q for q in chat.suggestions(session.diagnosis, language) if q != question]
-        return chat.markdown(answer), _chips(chat.next_questions(answer, open_ones))
-
-    # Language
-
-    def suggest(self, session_id: str, language: Language) -> list[Any]:
-        session = self.store.get(session_id) if session_id else None
-        return _chips(chat.suggestions(session.diagnosis, language) if session else [])
-
-    def relabel(self, language: Language) -> list[Any]:
-        """Every fixed text in ``language``; the report follows by itself."""
-        return [
-            texts.brand(language),
-            gr.update(value=say("web.another_log", language)),
-            gr.update(label=say("web.language", language)),
-            gr.skip(),
-            texts.intro(language),
-            gr.update(label=say("web.paste_label", language), placeholder=say("web.paste_placeholder", language)),
-            gr.update(value=say("web.diagnose", language)),
-            gr.update(label=say("web.file_label", language)),
-            gr.update(value=say("web.cancel", language)),
-            texts.samples_label(language),
-            *(gr.update(value=say(f"web.sample_{key}", language)) for key in SAMPLES),
-            texts.promises(language, self.limits.session_hours),
-            texts.chat_title(language),
-            gr.update(placeholder=say("web.chat_empty", language), label=say("web.chat_label", language)),
-            gr.update(placeholder=say("web.question_placeholder", language), label=say("web.question_label", language)),
-            gr.update(value=say("web.send", language)),
-        ]
-
-
-def _chips(questions: list[str]) -> list[Any]:
-    shown = [gr.update(value=question, visible=True) for question in questions[: chat.MOST_SUGGESTIONS]]
-    return shown + [gr.update(value="", visible=False)] * (chat.MOST_SUGGESTIONS - len(shown))
+    return fill

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock
 
+from assistant.diagnosis import Diagnosis
 from assistant.messages import Language, say
 from assistant.sessions import Cancelled, Session, SessionStore, Unreadable, open_log
 from assistant.web.limits import Limits
 from assistant.web.markup import size
+from assistant.web.samples import sample_name, sample_text
+from assistant.web.workers import Workers
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +32,8 @@ class Attempt:
     limits: Limits
     cancelled: Event
     progress: Callable[[float, str], None]
+    owner: str = ""
+    workers: Workers | None = None
 
 
 class Refused(Exception):
@@ -71,21 +76,100 @@ def read_paste(text: str, attempt: Attempt, name: str = "") -> Session:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > attempt.limits.paste:
         raise Refused(say("web.paste_too_large", attempt.language, size=size(len(data)), limit=size(attempt.limits.paste)))
-    return _read(data, len(data), name, attempt)
+    return _kept(_read(data, len(data), name, attempt), name, data, attempt)
+
+
+def read_sample(key: str, attempt: Attempt) -> Session:
+    """Read one of the sample logs. Raises Refused."""
+    return read_paste(sample_text(key), attempt, sample_name(key, attempt.language))
+
+
+def read_files(paths: Sequence[Path], attempt: Attempt) -> Session:
+    """Read uploaded files and delete them: the first is the session's run, the others are there to compare with. Raises Refused.
+
+    A file after the first that cannot be read is left out; its reason is in ``Session.kept["left_out"]``.
+    """
+    try:
+        if len(paths) > attempt.limits.files:
+            raise Refused(say("web.too_many_files", attempt.language, n=len(paths), limit=attempt.limits.files))
+        session = read_file(paths[0], attempt)
+        left_out = []
+        for path in paths[1:]:
+            try:
+                diagnosis = _read_file(path, attempt)
+            except Refused as problem:
+                if attempt.cancelled.is_set():
+                    raise
+                left_out.append([path.name, str(problem)])
+                continue
+            attempt.store.add_run(session.id, diagnosis, path.name, source=path)
+        if left_out:
+            attempt.store.keep(session.id, "left_out", left_out)
+        return attempt.store.get(session.id) or session
+    finally:
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def add_paste(session_id: str, text: str, attempt: Attempt) -> Session:
+    """Read pasted text as another run of the talk. Raises Refused."""
+    if not text.strip():
+        raise Refused(say("web.nothing_pasted", attempt.language))
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > attempt.limits.paste:
+        raise Refused(say("web.paste_too_large", attempt.language, size=size(len(data)), limit=size(attempt.limits.paste)))
+    return _added(session_id, _read(data, len(data), "", attempt), "", data, attempt)
+
+
+def add_files(session_id: str, paths: Sequence[Path], attempt: Attempt) -> Session:
+    """Read uploaded files as further runs of the talk, and delete them. Raises Refused, also for one past the limit of files."""
+    try:
+        session = None
+        for path in paths:
+            name = "" if path.name == PASTED else path.name
+            session = _added(session_id, _read_file(path, attempt), name, path, attempt)
+        if session is None:
+            raise Refused(say("web.nothing_pasted", attempt.language))
+        return session
+    finally:
+        for path in paths:
+            path.unlink(missing_ok=True)
+
+
+def _added(session_id: str, diagnosis: Diagnosis, name: str, source: bytes | Path, attempt: Attempt) -> Session:
+    kept = attempt.store.get(session_id)
+    if kept is not None and len(kept.others) + 1 >= attempt.limits.files:
+        raise Refused(say("web.too_many_files", attempt.language, n=len(kept.others) + 2, limit=attempt.limits.files))
+    session = attempt.store.add_run(session_id, diagnosis, name, source=source)
+    if session is None:
+        raise Refused(say("web.session_gone", attempt.language, hours=attempt.limits.hours))
+    return session
 
 
 def read_file(path: Path, attempt: Attempt) -> Session:
     """Read an uploaded file and delete it. Raises Refused."""
     try:
-        n_bytes = path.stat().st_size
-        if n_bytes > attempt.limits.upload:
-            raise Refused(say("web.file_too_large", attempt.language, size=size(n_bytes), limit=size(attempt.limits.upload)))
-        return _read(path, n_bytes, "" if path.name == PASTED else path.name, attempt)
+        return _kept(_read_file(path, attempt), "" if path.name == PASTED else path.name, path, attempt)
     finally:
         path.unlink(missing_ok=True)
 
 
-def _read(source: bytes | Path, n_bytes: int, name: str, attempt: Attempt) -> Session:
+def _read_file(path: Path, attempt: Attempt) -> Diagnosis:
+    n_bytes = path.stat().st_size
+    if n_bytes > attempt.limits.upload:
+        raise Refused(say("web.file_too_large", attempt.language, size=size(n_bytes), limit=size(attempt.limits.upload)))
+    return _read(path, n_bytes, "" if path.name == PASTED else path.name, attempt)
+
+
+def _kept(diagnosis: Diagnosis, name: str, source: bytes | Path, attempt: Attempt) -> Session:
+    try:
+        return attempt.store.create(diagnosis, name, source=source, owner=attempt.owner, language=attempt.language)
+    except OSError:
+        log.exception("a log could not be kept")
+        raise Refused(say("web.failed", attempt.language)) from None
+
+
+def _read(source: bytes | Path, n_bytes: int, name: str, attempt: Attempt) -> Diagnosis:
     language, told = attempt.language, 0.0
 
     def seen(done: int) -> None:
@@ -98,7 +182,10 @@ def _read(source: bytes | Path, n_bytes: int, name: str, attempt: Attempt) -> Se
             attempt.progress(share, say("web.reading", language, done=size(min(done, n_bytes)), total=size(n_bytes)))
 
     try:
-        diagnosis = open_log(source, name=name, progress=seen)
+        if attempt.workers is not None:
+            diagnosis = attempt.workers.read(source, name=name, progress=seen, cancelled=attempt.cancelled)
+        else:
+            diagnosis = open_log(source, name=name, progress=seen)
     except Unreadable as problem:
         raise Refused(problem.sentence(language)) from None
     except Cancelled:
@@ -109,6 +196,8 @@ def _read(source: bytes | Path, n_bytes: int, name: str, attempt: Attempt) -> Se
     except Exception:
         log.exception("reading a log failed")
         raise Refused(say("web.failed", language)) from None
+    if diagnosis.run.n_lines > attempt.limits.lines:
+        raise Refused(say("web.too_many_lines", language, n=f"{diagnosis.run.n_lines:,}", limit=f"{attempt.limits.lines:,}"))
     if attempt.cancelled.is_set():
         raise Refused(say("web.cancelled", language))
-    return attempt.store.create(diagnosis, name)
+    return diagnosis

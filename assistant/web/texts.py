@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assistant.messages import Language, say
+from assistant.web.limits import Limits
 from assistant.web.markup import escape
 
 
@@ -18,7 +21,7 @@ def samples_label(language: Language) -> str:
     return f'<p class="samples-label">{escape(say("web.samples", language))}</p>'
 
 
-def promises(language: Language, hours: int) -> str:
+def promises(language: Language, hours: str) -> str:
     cells = "".join(
         f"<div><h2>{escape(say(f'web.promise_{key}', language))}</h2>"
         f"<p>{escape(say(f'web.promise_{key}_text', language, hours=hours))}</p></div>"
@@ -31,5 +34,38 @@ def chat_title(language: Language) -> str:
     return f'<h2 id="ask-title">{escape(say("web.chat_title", language))}</h2>'
 
 
+def chat_empty(language: Language) -> str:
+    return escape(say("web.chat_empty", language))
+
+
 def problem(sentence: str) -> str:
     return f'<p class="problem" role="alert">{escape(sentence)}</p>'
+
+
+def tabs(language: Language, names: Sequence[str]) -> str:
+    """The tabs of the report; the page's script moves between them (arrow keys too)."""
+    items = "".join(
+        f'<button type="button" role="tab" id="tab-{name}" data-panel="{name}" aria-controls="panel-{name}" '
+        f'aria-selected="{"true" if index == 0 else "false"}" tabindex="{0 if index == 0 else -1}">'
+        f"{escape(say(f'web.tab_{name}', language))}</button>"
+        for index, name in enumerate(names)
+    )
+    return f'<div role="tablist" aria-label="{escape(say("web.tabs", language))}">{items}</div>'
+
+
+def gone(language: Language, limits: Limits) -> str:
+    """Shown in place of a panel when the session is no longer kept."""
+    return problem(say("web.session_gone", language, hours=limits.hours))
+
+
+def chart(source: str, language: Language) -> str:
+    """The place of a plot whose figure is at ``source``; ``static/40-draw.js`` draws it when it comes into view."""
+    return (
+        f'<figure class="chart" data-src="{escape(source)}"><div class="canvas" role="img"></div>'
+        f'<p class="chart-failed">{escape(say("web.chart_failed", language))}</p><figcaption class="caption"></figcaption></figure>'
+    )
+
+
+def theme_button(language: Language) -> str:
+    label = escape(say("web.theme", language))
+    return f'<button type="button" id="theme-switch" aria-label="{label}" title="{label}"><span aria-hidden="true">◐</span></button>'

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from assistant.diagnosis import Diagnosis, Finding, RunView, Unknown, naming
 from assistant.diagnosis.facts import printed
 from assistant.run import Note, Run, SourceLine
 from tests.builders import run_of
+from tests.web import browsing
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
 CARD = """---
@@ -49,7 +51,7 @@ IDS = {
 
 
 def forget() -> None:
-    for cached in (cards.cards, naming.metric_card, naming._table):
+    for cached in (cards._cards, naming.metric_card, naming._table):
         cached.cache_clear()
 
 
@@ -110,3 +112,22 @@ def hostile() -> Diagnosis:
         excerpt=[SourceLine(9, HOSTILE * 20)],
     )  # fmt: skip
     return Diagnosis(made, [found], [], [Unknown("truncation", f"a.b={HOSTILE}")])
+
+
+# Browser tests (`tests.web.browsing`); others may import these fixtures.
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    yield from browsing.browsers()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    with browsing.served() as found:
+        yield found
+
+
+@pytest.fixture
+def open_tab(browser: Any, address: str) -> Iterator[Callable[..., browsing.Tab]]:
+    yield from browsing.tabs(browser, address)

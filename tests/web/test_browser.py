@@ -1,191 +1,451 @@
-"""A real browser against a real server: paste a log, see the verdict, ask, get an answer, and load nothing from elsewhere."""
+"""The page in a real browser, as its users meet it."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
-pytest.importorskip("selenium")
-pytest.importorskip("gradio")
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")]
+from assistant.web.samples import SAMPLES
+from tests.web import browsing
+from tests.web.browsing import Tab
 
-from selenium import webdriver  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(browsing.why_not()), reason=browsing.why_not() or "-")]
 
-from assistant.web.samples import sample_text  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
-REAL = ROOT.parent / "shared" / "cases" / "verl" / "02_healthy_grpo_deepseek7b_gsm8k_1120" / "log.txt"
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-]  # fmt: skip
-HOSTILE = 'step:1 - actor/<img src=x onerror="window.hacked=1">:0.5 - actor/pg_loss:${window.hacked=1} - {{constructor}}/x:1.0\n'
+Open = Callable[..., Tab]
+REAL = browsing.ROOT.parent / "shared" / "cases" / "verl" / "02_healthy_grpo_deepseek7b_gsm8k_1120" / "log.txt"
+NO_SIDEWAYS = "document.documentElement.scrollWidth <= window.innerWidth"
+BRIGHTNESS = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = subprocess.Popen([sys.executable, "app.py", "--port", str(port)], cwd=ROOT, stdout=subprocess.DEVNULL)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(300):
-            try:
-                urlopen(f"{address}/health").close()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield address
-    finally:
-        server.terminate()
-        server.wait(10)
+def sample(key: str) -> str:
+    from assistant.web.samples import sample_text
+
+    return sample_text(key)
 
 
-class Tab:
-    """One browser window with the page open."""
-
-    def __init__(self, address: str, profile: Path, language: str, width: int, height: int) -> None:
-        options = webdriver.ChromeOptions()
-        options.binary_location = CHROMIUM
-        for flag in (*FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"):
-            options.add_argument(flag)
-        options.add_experimental_option("prefs", {"intl.accept_languages": language})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-        self.driver.get(address)
-        self.see("#go")
-
-    def see(self, css: str, text: str = "") -> Any:
-        def found(driver: Any) -> Any:
-            return next((e for e in driver.find_elements(By.CSS_SELECTOR, css) if text in e.get_attribute("textContent")), None)
-
-        return WebDriverWait(self.driver, 20, ignored_exceptions=[Exception]).until(found)
-
-    def paste(self, text: str) -> None:
-        """As the clipboard does: the text is there at once."""
-        script = (
-            "const box = arguments[0]; box.focus();"
-            "Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value').set.call(box, arguments[1]);"
-            "box.dispatchEvent(new Event('input', {bubbles: true}));"
-        )
-        self.driver.execute_script(script, self.see("#paste textarea"), text)
-        self.driver.find_element(By.ID, "go").click()
-
-    def script(self, code: str) -> Any:
-        return self.driver.execute_script(f"return {code}")
-
-    def fetched(self) -> list[str]:
-        messages = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        requests = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return [url for url in requests if not url.startswith(("data:", "blob:", "chrome:", "about:"))]
+# Opening a log
 
 
-@pytest.fixture
-def open_tab(address: str, tmp_path: Path) -> Iterator[Any]:
-    tabs: list[Tab] = []
-
-    def opened(language: str = "en-US", width: int = 1360, height: int = 900) -> Tab:
-        tabs.append(Tab(address, tmp_path / str(len(tabs)), language, width, height))
-        return tabs[-1]
-
-    yield opened
-    for tab in tabs:
-        tab.driver.quit()
-
-
-def test_paste_read_ask(open_tab: Any, address: str) -> None:
+def test_paste_read_ask(open_tab: Open) -> None:
     tab = open_tab()
-    tab.paste(REAL.read_text(encoding="utf-8") if REAL.exists() else sample_text("collapse"))
-    assert tab.see("#verdict").text
-    assert tab.see(".facts").text.startswith("Framework\nverl")
-    tab.see("#question textarea").send_keys("why is my pg_loss positive?", Keys.ENTER)
-    answer = tab.see("#conversation .bot.message", "pg_loss")
-    assert "Numbers checked" in answer.get_attribute("textContent")
-    assert [url for url in tab.fetched() if not url.startswith(address)] == []
+    tab.paste(REAL.read_text(encoding="utf-8")[:400_000] if REAL.exists() else sample("healthy"))
+    assert tab.text("#verdict")
+    assert tab.text(".facts").startswith("Framework\nverl")
+    answer = tab.ask("why is my pg_loss positive?")
+    assert "pg_loss" in answer.inner_text()
+    assert "Numbers checked" in answer.inner_text()
+    assert tab.run("document.activeElement.closest('#question') !== null")
 
 
-def test_a_chinese_browser_gets_chinese_and_can_switch(open_tab: Any) -> None:
-    tab = open_tab("zh-CN,zh", 390, 844)
+@pytest.mark.parametrize("language", ["en-US", "zh-CN"])
+def test_every_sample_opens_on_a_phone(open_tab: Open, language: str) -> None:
+    tab = open_tab(language, 390, 844)
+    chinese = language.startswith("zh")
+    for key in SAMPLES:
+        tab.open_sample(key)
+        assert any("一" <= c <= "鿿" for c in tab.text("#verdict")) == chinese
+        assert tab.run(NO_SIDEWAYS)
+        tab.show("ask")
+        tab.see("#suggestions .chip").click()
+        assert tab.see("#live .turn .answer").inner_text()
+        assert tab.run(NO_SIDEWAYS)
+        tab.page.click("#another")
+        tab.see("#go")
+
+
+def test_a_chinese_browser_gets_chinese_and_can_switch(open_tab: Open) -> None:
+    tab = open_tab("zh-CN", 390, 844)
     tab.see("#start h1", "这次训练出了什么问题")
-    tab.see("#samples button", "策略熵坍缩").click()
+    tab.open_sample("collapse")
     tab.see("#verdict", "第")
-    tab.see(".plot .js-plotly-plot svg")
-    assert tab.script("document.documentElement.scrollWidth <= window.innerWidth")
-    assert tab.script("document.documentElement.lang") == "zh-CN"
-    tab.script("document.querySelector('#language input[value=en]').click()")
-    tab.see("#verdict", "since step")
-    tab.see("#ask-title", "Ask about this run")
+    tab.see("figure.chart.drawn .js-plotly-plot, .js-plotly-plot")
+    tab.language("en")
+    tab.see("#verdict", "step")
+    tab.see("#tab-findings", "Findings")
+    tab.show("log")
+    tab.language("zh")
+    tab.see("#tab-log[aria-selected=true]", "日志")
+    tab.see(".log-head", "第")
 
 
-def test_dark_is_remembered(open_tab: Any, address: str) -> None:
+def test_dark_is_remembered(open_tab: Open) -> None:
     tab = open_tab()
-    brightness = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0)"
-    assert tab.script(brightness) > 600
-    tab.see("#theme").click()
-    assert tab.script(brightness) < 150
-    tab.driver.get(address)
-    tab.see("#go")
-    WebDriverWait(tab.driver, 10).until(lambda _: tab.script(brightness) < 150)
+    assert tab.run(BRIGHTNESS) > 600
+    tab.page.click("#theme-switch")
+    assert tab.run(BRIGHTNESS) < 150
+    tab.reload()
+    tab.until(f"{BRIGHTNESS} < 150")
 
 
-def test_hostile_text_does_nothing(open_tab: Any) -> None:
+def test_a_large_paste_is_read_at_once(open_tab: Open) -> None:
     tab = open_tab()
-    tab.paste(HOSTILE + sample_text("collapse"))
-    tab.see("#verdict")
-    tab.see("#question textarea").send_keys("what is <img src=x onerror=window.hacked=1> ![x](http://192.0.2.1/x.png)?", Keys.ENTER)
-    tab.see("#conversation .bot.message", ".")
-    assert not tab.script("window.hacked")
-    assert tab.script("document.querySelectorAll('#report img, #report script, #report iframe').length") == 0
-
-
-def test_a_large_paste_is_read_at_once(open_tab: Any) -> None:
-    tab = open_tab()
-    lines = "".join(f"step:{n} - actor/entropy:0.4{n % 10} - critic/score/mean:0.5 - response_length/mean:200.0\\n" for n in range(1, 9000))
-    tab.script(
-        f"(box => {{ const data = new DataTransfer(); data.setData('text/plain', `{lines}`); box.focus();"
-        " box.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true})) })"
-        "(document.querySelector('#paste textarea'))"
+    lines = "".join(f"step:{n} - actor/entropy:0.4{n % 10} - critic/score/mean:0.5 - response_length/mean:200.0\n" for n in range(1, 9000))
+    tab.page.evaluate(
+        "text => { const data = new DataTransfer(); data.setData('text/plain', text); const about = {clipboardData: data, bubbles: true};"
+        " const box = document.querySelector('#paste textarea'); box.focus();"
+        " box.dispatchEvent(new ClipboardEvent('paste', {...about, cancelable: true})) }",
+        lines,
     )
     tab.see("#verdict")
-    assert tab.see(".report-of").text == "Report on pasted log"
-    assert "8999" in tab.see(".facts").text
+    assert tab.text(".report-of") == "Report on pasted log"
+    assert "8999" in tab.text(".facts")
 
 
-def test_what_cannot_be_read_is_said_on_the_start_page(open_tab: Any) -> None:
+def test_what_cannot_be_read_is_said_and_the_page_goes_on(open_tab: Open) -> None:
     tab = open_tab()
+    tab.page.click("#go")
+    assert tab.text("#status .problem") == "Paste a log or drop a file first."
     tab.paste("Dear all,\nI think the run is fine.\n")
-    assert tab.see("#status .problem").text.endswith(".")
-    tab.see("#paste textarea").clear()
-    tab.paste(sample_text("healthy"))
+    assert tab.text("#status .problem").endswith(".")
+    tab.paste(sample("healthy"))
     tab.see("#verdict", "Healthy")
 
 
-def test_the_keyboard_is_enough(open_tab: Any) -> None:
+def test_several_files_are_one_talk(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.drop(
+        {"name": "first.log", "mimeType": "text/plain", "buffer": sample("collapse").encode()},
+        {"name": "second.log", "mimeType": "text/plain", "buffer": sample("healthy").encode()},
+        {"name": "letter.txt", "mimeType": "text/plain", "buffer": b"Dear all, nothing to see here.\n"},
+    )
+    tab.see(".report-of", "first.log")
+    tab.see(".note", "Also read, to compare with: second.log")
+    tab.see(".note", "letter.txt was left out")
+
+
+def test_a_file_can_be_anything_the_readers_take(open_tab: Open, tmp_path: Path) -> None:
+    import zipfile
+
+    packed = tmp_path / "runs.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("run/console.log", sample("healthy"))
+    tab = open_tab()
+    tab.drop(packed)
+    tab.see("#verdict", "Healthy")
+
+
+# The talk goes on
+
+
+def test_a_reload_keeps_the_session_and_the_talk(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    tab.ask("why is my pg_loss positive?")
+    said = tab.ask("and what is the entropy?").inner_text()
+    tab.reload()
+    tab.see("#verdict")
+    tab.page.wait_for_function("document.querySelectorAll('#talk .turn').length === 2")
+    assert tab.text("#talk .turn:last-of-type .answer") in said
+    assert tab.page.locator("#talk .turn .num").count() > 4
+    tab.ask("where does the time go?")
+    assert tab.page.locator(".turn").count() == 3
+    stored = tab.run("JSON.stringify([Object.entries(localStorage), Object.entries(sessionStorage)])")
+    assert "entropy" not in stored
+
+
+def test_another_log_and_back(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    first = tab.text("#verdict")
+    tab.page.click("#another")
+    tab.see("#go")
+    tab.see("#back", "PPO, entropy collapsed").click()
+    tab.see("#verdict", first[:20])
+    tab.page.click("#another")
+    tab.open_sample("healthy")
+    tab.see("#verdict", "Healthy")
+    assert tab.page.locator(".turn").count() == 0
+
+
+def test_a_log_can_be_forgotten_at_once(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    session = tab.run("runwhy.session()")
+    tab.show("settings")
+    tab.page.click("#forget")
+    tab.see("#go")
+    assert tab.page.request.get(f"{tab.address}/session/{session}/lines?first=1&last=2").status == 404
+    assert not tab.page.locator("#back").is_visible()
+    tab.reload()
+    tab.see("#go")
+    assert tab.run("sessionStorage.length") == 0
+
+
+def test_two_tabs_do_not_see_each_other(open_tab: Open) -> None:
+    one, two = open_tab(), open_tab()
+    one.open_sample("collapse")
+    two.open_sample("crash")
+    one.ask("why is my pg_loss positive?")
+    two.ask("why did it crash?")
+    assert one.run("runwhy.session()") != two.run("runwhy.session()")
+    assert "memory" not in one.text("#conversation").lower()
+    assert "pg_loss" not in two.text("#live")
+
+
+def test_a_link_opens_a_copy_and_can_be_revoked(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    tab.ask("why is my pg_loss positive?")
+    tab.show("settings")
+    tab.page.click("#share")
+    link = tab.see("#share-link input.link")
+    tab.until("document.querySelector('#share-link input.link').value.includes('#link=')")
+    path = link.input_value().removeprefix(tab.address)
+    guest = open_tab(path=path)
+    guest.see("#verdict")
+    guest.page.wait_for_function("document.querySelectorAll('#talk .turn').length === 1")
+    guest.ask("where does the time go?")
+    assert "link" not in guest.page.url
+    assert guest.run("runwhy.session()") != tab.run("runwhy.session()")
+    tab.page.click("#unshare")
+    tab.see("#share-link", "Links revoked: 1")
+    late = open_tab(path=path)
+    late.see("#status .problem", "expired or was revoked")
+    assert tab.page.locator(".turn").count() == 1
+
+
+# Numbers
+
+
+def test_a_number_says_where_it_stands_and_leads_there(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    chip = tab.see("#findings .evidence .num")
+    chip.hover()
+    assert "printed in the log" in tab.text("#chip-card")
+    assert "line" in chip.get_attribute("aria-label")
+    line, value = chip.get_attribute("data-line"), chip.inner_text()
+    chip.focus()
+    tab.page.keyboard.press("Enter")
+    tab.see(f".log-row.chosen[data-at='{line}']")
+    tab.see(".log-whole", value)
+
+
+def test_numbers_of_an_answer_are_chips(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    answer = tab.ask("what is the entropy at the end?")
+    chips = answer.locator(".answer .num")
+    assert chips.count() > 1
+    assert {chips.nth(n).get_attribute("data-about") for n in range(chips.count())}
+    answer.locator(".answer .num-run[data-line]").first.click()
+    tab.see(".log-row.chosen")
+
+
+def test_the_evidence_behind_an_answer_can_be_seen(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    answer = tab.ask("what is the entropy at the end?")
+    answer.locator("summary").click()
+    rows = answer.locator(".behind tbody tr")
+    assert rows.count() > 1
+    assert "actor/" in rows.first.inner_text()
+
+
+# The log
+
+
+@pytest.fixture
+def long_log() -> str:
+    rows = [f"step:{n} - actor/entropy:0.4{n % 10} - actor/pg_loss:0.0{n % 7} - critic/score/mean:0.5{n % 9}\n" for n in range(1, 4000)]
+    rows[2999] = "x" * 5000 + " needle\n"
+    rows[10] = "export WANDB_API_KEY=" + "0123456789abcdef" * 2 + "01234567 on host gpu-node-17.corp.internal\n"
+    rows[20] = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>\n"
+    return "".join(rows)
+
+
+def test_any_line_can_be_reached_and_searched(open_tab: Open, long_log: str) -> None:
+    tab = open_tab()
+    tab.drop({"name": "long.log", "mimeType": "text/plain", "buffer": long_log.encode()})
+    tab.show("log")
+    assert tab.page.locator(".log-row").count() < 80
+    tab.page.fill(".log-bar input[type=search]", "NEEDLE")
+    tab.page.keyboard.press("Enter")
+    tab.see(".log-row.chosen[data-at='3000']")
+    assert tab.text(".log-said") == "1 of 1"
+    assert "needle" not in tab.text(".log-whole")
+    tab.see(".log-tools button", "Show all").click()
+    tab.see(".log-whole", "needle")
+    tab.page.focus(".log-box")
+    tab.page.keyboard.press("End")
+    tab.see(".log-row.chosen[data-at='3999']")
+    tab.page.keyboard.press("Home")
+    tab.see(".log-row.chosen[data-at='1']")
+    tab.page.keyboard.press("ArrowDown")
+    tab.see(".log-row.chosen[data-at='2']")
+    tab.page.fill(".log-bar input[type=search]", "nowhere at all")
+    tab.page.keyboard.press("Enter")
+    tab.see(".log-said", "Not found")
+
+
+def test_secrets_and_markup_of_the_log_do_nothing(open_tab: Open, long_log: str) -> None:
+    tab = open_tab()
+    tab.drop({"name": "long.log", "mimeType": "text/plain", "buffer": long_log.encode()})
+    tab.run("runwhy.openLine(11)")
+    tab.see(".log-whole", "[SECRET_1]")
+    assert "0123456789abcdef" not in tab.run("document.body.innerText")
+    tab.run("runwhy.openLine(21)")
+    tab.see(".log-whole", "<img src=x")
+    assert tab.page.locator("#log img, #log script").count() == 0
+    assert not tab.run("window.hacked")
+    tab.show("settings")
+    tab.page.click("#mask-preview")
+    tab.see("#masked", "HOST_1")
+    assert "gpu-node-17.corp.internal" not in tab.text("#masked")
+
+
+# What the log is
+
+
+def test_what_was_recognised_can_be_corrected(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("healthy")
+    before = tab.text(".facts dd")
+    tab.page.click("details.quiet > summary")
+    tab.page.select_option(".correct select[name=era]", "0.6")
+    tab.page.click(".correct button")
+    tab.see(".facts dd", "verl 0.6")
+    assert before != "verl 0.6"
+    tab.reload()
+    tab.see(".facts dd", "verl 0.6")
+    tab.page.click("details.quiet > summary")
+    tab.page.select_option(".correct select[name=framework]", "stable-baselines3" if _has(tab, "stable-baselines3") else "sb3")
+    tab.page.click(".correct button")
+    tab.see("#correct-said .problem, .facts dd")
+
+
+def _has(tab: Tab, framework: str) -> bool:
+    return bool(tab.page.locator(f".correct option[value='{framework}']").count())
+
+
+# After the answer
+
+
+def test_copy_rate_and_take_along(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.open_sample("collapse")
+    answer = tab.ask("why is my pg_loss positive?")
+    answer.locator("[data-do=copy]").click()
+    tab.see(".said", "Copied")
+    assert "pg_loss" in tab.run("navigator.clipboard.readText()")
+    answer.locator("[data-do=prompt]").click()
+    tab.until("navigator.clipboard.readText().then(text => text.length > 1500)")
+    answer.locator("[data-do=bad]").click()
+    tab.see(".reason input").fill("the step is wrong")
+    tab.page.keyboard.press("Enter")
+    tab.see(".said", "Thank you")
+    assert answer.locator("[data-do=bad]").get_attribute("aria-pressed") == "true"
+    tab.reload()
+    tab.see("#talk .turn [data-do=bad][aria-pressed=true]")
+
+
+def test_a_follow_up_is_one_click(open_tab: Open) -> None:
+    tab = open_tab()
+    tab.open_sample("collapse")
+    tab.ask("why is my pg_loss positive?")
+    follow = tab.see("#suggestions .chip")
+    question = follow.inner_text()
+    follow.click()
+    tab.see("#live .asked", question)
+    assert tab.page.locator(".turn").count() == 2
+
+
+def test_the_same_walk_in_chinese(open_tab: Open) -> None:
+    tab = open_tab("zh-CN")
+    tab.page.click("#go")
+    assert tab.text("#status .problem") == "请先粘贴日志或拖入文件。"
+    tab.open_sample("collapse")
+    chip = tab.see("#findings .evidence .num")
+    chip.hover()
+    assert "日志里的原值" in tab.text("#chip-card")
+    answer = tab.ask("熵最后是多少？")
+    assert "数字核对" in answer.inner_text()
+    answer.locator("summary").click()
+    assert "查看依据" in answer.inner_text()
+    answer.locator("[data-do=bad]").click()
+    tab.see(".reason label", "哪里不对").locator("input").fill("步数不对")
+    tab.page.keyboard.press("Enter")
+    tab.see(".said", "谢谢")
+    english = tab.ask("why is my pg_loss positive?")
+    assert "Numbers checked" in english.inner_text()
+    tab.show("log")
+    tab.page.fill(".log-bar input[type=search]", "step:399")
+    tab.page.keyboard.press("Enter")
+    tab.see(".log-said", "第 1 处，共 1 处")
+    tab.show("settings")
+    tab.page.click("#mask-preview")
+    tab.see("#masked", "检查了")
+    tab.page.click("#share")
+    tab.see("#share-link", "72 小时内有效")
+    tab.page.click("#tab-findings")
+    tab.page.click("details.quiet > summary")
+    tab.page.select_option(".correct select[name=era]", "0.4")
+    tab.page.click(".correct button")
+    tab.see(".facts dd", "verl 0.4")
+    for name in tab.run("[...document.querySelectorAll('#tabs [role=tab]')].map(t => t.dataset.panel)"):
+        if name != "ask":
+            tab.show(name)
+            tab.page.wait_for_timeout(300)
+            words = tab.run(f"document.querySelector('#panel-{name}').innerText")
+            assert any("一" <= c <= "鿿" for c in words), name
+    tab.page.click("#another")
+    tab.see("#back", "回到")
+
+
+# Keyboard
+
+
+def test_the_keyboard_is_enough(open_tab: Open) -> None:
     tab = open_tab()
     reached = []
-    tab.driver.find_element(By.CSS_SELECTOR, "#paste textarea").click()
+    tab.page.click("#paste textarea")
     for _ in range(8):
-        webdriver.ActionChains(tab.driver).send_keys(Keys.TAB).perform()
-        reached.append(tab.script("document.activeElement.id || document.activeElement.textContent"))
+        tab.page.keyboard.press("Tab")
+        reached.append(tab.run("document.activeElement.id || document.activeElement.textContent"))
     assert "go" in reached
-    assert any("entropy" in name for name in reached)
+    assert "sample-collapse" in reached
+    tab.page.focus("#sample-collapse")
+    tab.page.keyboard.press("Enter")
+    tab.see("#verdict")
+    tab.until("document.activeElement.id === 'verdict'")
+    tab.page.focus("#tab-findings")
+    tab.page.keyboard.press("ArrowRight")
+    assert tab.run("document.activeElement.getAttribute('aria-selected')") == "true"
+    tab.page.keyboard.press("End")
+    tab.see("#panel-settings")
+    assert tab.run("document.querySelectorAll('#tabs [role=tab][tabindex=\"0\"]').length") == 1
     unnamed = (
-        "[...document.querySelectorAll('input:not([type=file]), textarea, button')].filter(e => e.offsetParent && !e.labels?.length"
-        " && !e.textContent.trim() && !e.ariaLabel && !e.title).length"
+        "[...document.querySelectorAll('input:not([type=file]), textarea, select, button')].filter(e => e.offsetParent && !e.labels?.length"
+        " && !e.textContent.trim() && !e.ariaLabel && !e.title).map(e => e.outerHTML.slice(0, 120))"
     )
-    assert tab.script(unnamed) == 0
+    assert tab.run(unnamed) == []
+
+
+@pytest.mark.parametrize(("language", "width", "dark"), [("en-US", 1360, False), ("zh-CN", 390, True), ("en-US", 390, False)])
+def test_axe_finds_no_serious_fault(open_tab: Open, language: str, width: int, dark: bool) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    tab = open_tab(language, width, 900, dark=dark)
+    found = {}
+
+    def look(where: str) -> None:
+        tab.page.wait_for_timeout(300)
+        result = axe.run(tab.page).response["violations"]
+        bad = [v for v in result if v["impact"] in ("serious", "critical")]
+        if bad:
+            found[where] = [(v["id"], [node["target"] for node in v["nodes"]][:3], v["nodes"][0]["failureSummary"][:200]) for v in bad]
+
+    look("start")
+    tab.open_sample("collapse")
+    tab.see(".js-plotly-plot")
+    look("findings")
+    tab.ask("why is my pg_loss positive?")
+    look("ask")
+    for name in tab.run("[...document.querySelectorAll('#tabs [role=tab]')].map(t => t.dataset.panel)"):
+        if name not in ("findings", "ask"):
+            tab.show(name)
+            look(name)
+    assert found == {}, json.dumps(found, indent=1, ensure_ascii=False)

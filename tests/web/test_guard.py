@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from typing import Any
 
 import pytest
 
-from assistant.web.guard import BodyLimit, SecurityHeaders
+from assistant.web.guard import OWNER, BodyLimit, Login, SecurityHeaders
 
 MULTIPART = (b"content-type", b"multipart/form-data; boundary=x")
 
@@ -32,7 +33,7 @@ class Reader:
         await send({"type": "http.response.body", "body": b"done"})
 
 
-def request(app: Any, parts: list[bytes], *headers: tuple[bytes, bytes]) -> list[dict[str, Any]]:
+def request(app: Any, parts: list[bytes], *headers: tuple[bytes, bytes], path: str = "/") -> list[dict[str, Any]]:
     waiting, sent = list(parts), []
 
     async def receive() -> dict[str, Any]:
@@ -41,7 +42,7 @@ def request(app: Any, parts: list[bytes], *headers: tuple[bytes, bytes]) -> list
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    asyncio.run(app({"type": "http", "headers": list(headers)}, receive, send))
+    asyncio.run(app({"type": "http", "path": path, "headers": list(headers)}, receive, send))
     return sent
 
 
@@ -70,3 +71,43 @@ def test_uploads_have_a_limit_of_their_own() -> None:
 def test_every_answer_carries_the_policy() -> None:
     headers = dict(request(SecurityHeaders(Reader()), [b""])[0]["headers"])
     assert b"default-src 'self'" in headers[b"content-security-policy"]
+
+
+class Greeter:
+    """Answers with the owner that it was told."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        owner = dict(scope["headers"]).get(OWNER, b"-")
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"owner", owner)]})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def basic(user: str, password: str) -> tuple[bytes, bytes]:
+    return b"authorization", b"Basic " + base64.b64encode(f"{user}:{password}".encode())
+
+
+def entered(app: Any, *headers: tuple[bytes, bytes], path: str = "/") -> bytes | int:
+    """The owner that the application saw, or the status of being turned away."""
+    first = request(app, [b""], *headers, path=path)[0]
+    return dict(first["headers"])[b"owner"] if first["status"] == 200 else int(first["status"])
+
+
+def test_only_who_knows_a_password_comes_in() -> None:
+    app = Login(Greeter(), {"ann": "s:ecret", "bob": "other"})
+    assert entered(app, basic("ann", "s:ecret")) == b"web:ann"
+    for headers in ([], [basic("ann", "other")], [basic("eve", "\0")], [basic("eve", "")], [(b"authorization", b"Basic !!")]):
+        assert entered(app, *headers) == 401
+    assert entered(app, (OWNER, b"web:ann")) == 401
+    assert entered(app, path="/health") == b"-"
+
+
+def test_a_proxy_can_say_who_it_is() -> None:
+    app = Login(Greeter(), {}, "X-Forwarded-User")
+    assert entered(app, (b"x-forwarded-user", b"ann")) == b"web:ann"
+    assert entered(app, (b"x-forwarded-user", b"ann"), (OWNER, b"web:eve")) == b"web:ann"
+    assert entered(app, (b"x-forwarded-user", b"ann"), (b"x-forwarded-user", b"eve")) == 401
+    assert entered(app) == 401
+
+
+def test_without_a_login_nobody_has_a_name() -> None:
+    assert entered(Login(Greeter(), {}), (OWNER, b"web:eve")) == b"-"

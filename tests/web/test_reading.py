@@ -6,12 +6,13 @@ from threading import Event
 
 import pytest
 
+from assistant.redaction import Redactor
 from assistant.sessions import MemoryStore
 from assistant.web.limits import Limits
-from assistant.web.reading import Attempt, Readings, Refused, read_file, read_paste
+from assistant.web.reading import Attempt, Readings, Refused, read_file, read_files, read_paste
 from assistant.web.samples import SAMPLES, sample_text
 
-LIMITS = Limits(paste=100_000, upload=200_000)
+LIMITS = Limits(paste=150_000, upload=200_000, lines=20_000)
 
 
 def silent(share: float, words: str) -> None:
@@ -28,7 +29,7 @@ def paste(text: str, language="en", store: MemoryStore | None = None, flag: Even
 
 @pytest.mark.parametrize(
     ("text", "english", "chinese"),
-    [("  \n", "Paste a log", "请先粘贴"), ("step:1 - a/b:1.0\n" * 10_000, "up to 100 kB can be pasted", "最多可粘贴 100 kB")],
+    [("  \n", "Paste a log", "请先粘贴"), ("step:1 - a/b:1.0\n" * 10_000, "up to 150 kB can be pasted", "最多可粘贴 150 kB")],
 )
 def test_what_is_refused_is_said_in_one_sentence(text: str, english: str, chinese: str) -> None:
     with pytest.raises(Refused, match=english):
@@ -54,7 +55,8 @@ def test_a_file_is_deleted_once_read_and_keeps_its_name(tmp_path: Path) -> None:
     session = read_file(path, attempt(store=store))
     assert not path.exists()
     assert session.name == "run 7.log.gz"
-    assert session.diagnosis.run.n_records == 36
+    assert session.diagnosis.run.n_records == 61
+    assert store.lines(session.id, 1, 1).total == session.diagnosis.run.n_lines
     assert store.get(session.id) is session
 
 
@@ -71,7 +73,7 @@ def test_progress_is_told_in_bytes() -> None:
     paste(sample_text("healthy"), progress=lambda share, words: told.append((share, words)))
     assert told
     assert all(0 <= share < 1 for share, _ in told)
-    assert "57.7 kB" in told[0][1]
+    assert "121 kB" in told[0][1]
 
 
 def test_a_cancelled_reading_keeps_nothing() -> None:
@@ -99,12 +101,34 @@ def test_a_tab_reads_one_log_at_a_time() -> None:
 @pytest.mark.parametrize("key", SAMPLES)
 def test_samples_are_short_and_readable(key: str) -> None:
     text = sample_text(key)
-    assert len(text.encode()) <= 60_000
+    assert len(text.encode()) <= 130_000
     assert paste(text).diagnosis.run.framework == "verl"
+    assert Redactor().mask(text) == text
+
+
+def test_too_many_lines_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"step:1 - actor/entropy:0.5\n" + b"x\n" * 20_000)
+    with pytest.raises(Refused, match="20,001 lines"):
+        read_file(path, attempt())
+
+
+def test_the_first_of_several_files_is_opened_and_the_others_kept_with_it(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a.log", "b.log", "c.txt")]
+    for path, text in zip(paths, (sample_text("floor"), sample_text("collapse"), "Dear all, hello.\n"), strict=True):
+        path.write_text(text, encoding="utf-8")
+    store = MemoryStore()
+    session = read_files(paths, attempt(store=store))
+    assert (session.name, [name for name, _ in session.others]) == ("a.log", ["b.log"])
+    assert session.kept["left_out"][0][0] == "c.txt"
+    assert not any(path.exists() for path in paths)
+    with pytest.raises(Refused, match="9 files"):
+        read_files([tmp_path / str(n) for n in range(9)], attempt())
 
 
 def test_the_samples_show_what_they_are_named_for() -> None:
     found = {key: [f.id for f in paste(sample_text(key)).diagnosis.faults] for key in SAMPLES}
-    assert found["collapse"][0] == "entropy-collapse"
+    assert found["collapse"][0] == "policy-degenerate"
+    assert found["floor"][0] == "reward-flat-floor"
     assert "crash-gpu-oom" in found["crash"]
     assert found["healthy"] == []

@@ -62,6 +62,8 @@ _GLUE = frozenset({"accuracy", "f1", "matthews_correlation", "pearson", "spearma
 """What Accelerate's own examples print after each epoch."""
 
 _RLLIB = re.compile(r"(?:.*/)?(?:env_runners|learner_stats|learners|sampler_results)/|timesteps_total$|episodes_this_iter$")
+_NO_RESULT = re.compile(r"(?:config|hist_stats|trial_config)/|(?:done|pid|timestamp|time_since_restore|warmup_time|should_checkpoint)$")
+"""What stands in a result of RLlib and measures nothing: its settings, above all."""
 
 
 def is_settings(found: Found) -> bool:
@@ -89,6 +91,7 @@ def _rename(places: list[Place]) -> list[Place]:
     """RLlib nests its results; the last name is enough where only one value has it."""
     if not any(_RLLIB.match(place.key) for place in places):
         return places
+    places = [place for place in places if not _NO_RESULT.match(place.key)]
     counts = Counter(place.key.rpartition("/")[2] for place in places)
     return [place._replace(key=leaf) if counts[leaf := place.key.rpartition("/")[2]] == 1 else place for place in places]
 

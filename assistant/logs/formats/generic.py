@@ -33,6 +33,7 @@ _PAIR = re.compile(rf"(?<![\w/.\-=:]){_KEY}\s?[=:]\s{{0,4}}\[?{VALUE}{UNIT}(?=[\
 _SPACED = re.compile(rf"(?:(?<=[,;|\]:] )|^)(?P<key>[A-Za-z][\w/]{{0,40}}(?: [a-z][\w/]{{0,30}})?) {VALUE}{UNIT}(?=\s*[,;|]|\s*$)")
 """``train loss 0.41, acc 0.8``: the weakest form, where a line holds no other."""
 
+_PROCESS = re.compile(r"(?:^|[ _])(?:pid|ip|port|rank)$|\.(?:py|cc|cpp|cu|go|rs|java|js)$")
 _STEP_NAME = re.compile(
     r"(?:global[_ ]?|train[_ ]|training[_ ]|total[_ ])?"
     r"(?:steps?|timesteps?|iterations?|iters?|its?|updates?|batch|episodes?|epochs?)$",
@@ -56,7 +57,7 @@ def find(text: str) -> Reading | None:
     """The pairs of a line, without those that count steps."""
     if len(text) > 8000 or _SENTENCE.search(text):
         return None
-    places = pairs(_PAIR, text) or pairs(_SPACED, text)
+    places = [place for place in pairs(_PAIR, text) or pairs(_SPACED, text) if not _PROCESS.search(place.key)]
     step, steps = _step(text, places)
     metrics = [place for place in places if place.start not in steps]
     words = sum(1 for place in metrics if METRIC_WORD.search(place.key))

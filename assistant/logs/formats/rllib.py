@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from assistant.logs.formats.base import SPECIFIC, BlockReader, Fit, Head, Sample
+from assistant.logs.prefix import split_process
 from assistant.logs.shapes.blocks import BlockRows
 from assistant.logs.shapes.printed import NUMBER
 from assistant.logs.shapes.scoring import score_parts
@@ -16,6 +17,7 @@ _LINE = re.compile(r"^( *)(?:- )?([^\s:][^:]*):(?: (.*))?$")
 _NUMBER = re.compile(NUMBER + r"|[-+]?\.(?:nan|inf)", re.IGNORECASE)
 _STEPS = ("training_iteration", "iterations_since_restore", "timesteps_total")
 _NO_METRICS = frozenset({"pid", "timestamp", "experiment_tag", "time_since_restore", "warmup_time"})
+_NO_RESULTS = frozenset({"config", "hist_stats", "trial_config"})
 
 
 class ResultReader(BlockRows):
@@ -35,6 +37,8 @@ class ResultReader(BlockRows):
         if not self.busy:
             return
         line = _LINE.match(text)
+        if text[:1] in "([" and split_process(raw)[0]:  # another process speaks in between
+            return
         if not text.strip() or not text.startswith(" ") or line is None:
             if text.strip() and not text.startswith(" "):
                 self._end()
@@ -44,7 +48,7 @@ class ResultReader(BlockRows):
             self._path.pop()
         if not value:
             self._path.append((indent, key))
-        elif _NUMBER.fullmatch(value) and key not in _NO_METRICS:
+        elif _NUMBER.fullmatch(value) and key not in _NO_METRICS and not (self._path and self._path[0][1] in _NO_RESULTS):
             self._found.append((self.line, "/".join([*(name for _, name in self._path), key]), value))
 
     def _end(self) -> None:

@@ -5,6 +5,7 @@ Only dicts whose names were met before are read so; everything else goes the car
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -92,3 +93,25 @@ class QuickDicts:
         if (step >= 0) != (row.step is not None):
             return
         self._known[keys] = _Known(row.layout, types, styles, whole, rounded, step)
+
+
+_LEAD = re.compile(rb"^[\s>`*]+")
+_ABOVE = 30
+
+
+def torn_line(block: bytes, torn: re.Pattern[bytes], opening: re.Pattern[bytes]) -> tuple[int, int, bytes] | None:
+    """The line that goes on with a dict whose start is missing: where it begins and ends, and what it says.
+
+    Words or a fence may stand above it, but no whole dict.
+    """
+    start = 0
+    for _ in range(_ABOVE):
+        end = block.find(b"\n", start)
+        end = len(block) if end < 0 else end
+        line = _LEAD.sub(b"", block[start:end])
+        if torn.match(line) and not opening.match(line):
+            return start, end, line
+        if opening.search(line) or end == len(block):
+            return None
+        start = end + 1
+    return None

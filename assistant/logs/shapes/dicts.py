@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from assistant.logs.formats.base import BlockReader
 from assistant.logs.prefix import split_process, strip_colours
 from assistant.logs.shapes.dict_places import Found, find_places
-from assistant.logs.shapes.dict_quick import QuickDicts
+from assistant.logs.shapes.dict_quick import QuickDicts, torn_line
 from assistant.logs.shapes.dict_repeats import DictBlocks, add
 from assistant.logs.shapes.numbering import BarSteps
 from assistant.logs.shapes.rows import DIGITS, Place, Reading, Row, RowReader, come_again
@@ -156,17 +156,16 @@ class DictReader(BlockReader):
 
     def _torn_start(self, block: bytes, final: bool) -> int:
         """A paste may begin inside a dict: ``'loss': 0.1, 'kl': 0.2}``."""
-        torn = self.accepts.torn_start
-        end = block.find(b"\n")
-        end = len(block) if end < 0 else end
-        line = block[:end]
-        if torn is None or not torn.match(line) or (OPEN.match(line.lstrip())):
+        found = None if self.accepts.torn_start is None else torn_line(block, self.accepts.torn_start, OPEN)
+        if found is None:
             return 0
+        start, end, line = found
         text = _plain(line)
         self._prefixed = False
         row = self.rows.read(text)
-        if row is None:
+        if row is None or (start and len(row.layout.keys) < 3):
             return 0
+        self.line += block.count(b"\n", 0, start)
         self._add(row, None, self.line, final and end == len(block))
         self.bars.see(block, 0, 0, end, len(block))
         return end
