@@ -12,7 +12,7 @@ from assistant.cli.note import console_for
 from assistant.messages import Language, say
 
 _MARK: dict[State, tuple[str, str]] = {"ok": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "red")}
-EXTRAS = {"llm": "langchain_openai", "search": "chromadb", "web": "gradio"}
+EXTRAS = {"llm": "langchain_openai", "search": "chromadb", "web": "gradio", "slack": "slack_bolt"}
 
 
 def checks(language: Language) -> Iterator[Check]:
@@ -31,6 +31,9 @@ def checks(language: Language) -> Iterator[Check]:
         say("doctor.exact_tokens" if exact else "doctor.estimated_tokens", language),
     )
     yield from examine(language)
+    from assistant.slack.doctor import examine as examine_slack
+
+    yield from examine_slack(language)
 
 
 def print_checks(language: Language) -> bool:

@@ -383,4 +383,5 @@ def _about(kept: _Kept) -> About:
         tuple(finding.id for finding in session.diagnosis.findings),
         log_json(session.diagnosis),
         session.language,
+        session.kept,
     )

@@ -55,6 +55,7 @@ class About:
     findings: tuple[str, ...]
     log: Mapping[str, Any]
     language: Language | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {

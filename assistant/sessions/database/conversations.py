@@ -228,4 +228,5 @@ def _about(row: Row[Any], runs: list[Row[Any]]) -> About:
         tuple(first.findings) if first else (),
         first.log if first else {},
         row.language,
+        row.kept,
     )
