@@ -12,8 +12,9 @@ from assistant.diagnosis import ends
 from assistant.diagnosis.detector import Detector, Outcome, registered
 from assistant.diagnosis.enough import enough
 from assistant.diagnosis.finding import Diagnosis, Finding, NotChecked, Quantity, Severity, Unknown
+from assistant.diagnosis.naming import log_kind
 from assistant.diagnosis.order import in_order
-from assistant.diagnosis.translate import words
+from assistant.diagnosis.translate import own_needs, words
 from assistant.diagnosis.view import RunView
 from assistant.run import Run
 
@@ -23,7 +24,7 @@ __all__ = ["Diagnosis", "Finding", "NotChecked", "Quantity", "RunView", "Unknown
 def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
     """Look at ``run`` with every detector (or with those of the ids in ``only``)."""
     view = RunView(run)
-    said = words(view)
+    said, kind = words(view), log_kind(run.columns)
     findings: list[Finding] = []
     fine: list[str] = []
     unknown: list[Unknown] = []
@@ -36,7 +37,7 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
         if not found and (change := ends.look(one.id, view)):
             outcome, found = None, [change]
         if isinstance(outcome, NotChecked):
-            unknown.append(Unknown(one.id, outcome.needs))
+            unknown.append(Unknown(one.id, own_needs(outcome.needs, run.framework, kind)))
             continue
         findings.extend(replace(f, severity=f.severity or _severity(f.id), words=said) for f in found)
         reported = {f.id for f in found}

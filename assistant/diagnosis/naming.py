@@ -64,6 +64,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "rewards",
         "rlhf_reward",
         "scores",
+        "Total Rewards μ",
     ),
 }
 """What a log trains, by the keys that only such a log prints; neither is "supervised". Policy losses and likelihoods share names."""

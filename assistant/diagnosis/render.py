@@ -13,7 +13,7 @@ from assistant.diagnosis.stepless import UNKNOWN, without_steps
 from assistant.diagnosis.translate import own_fix
 from assistant.diagnosis.view import era_matches
 from assistant.messages import Language, has, say
-from assistant.run import Note, Run, json_value
+from assistant.run import Note, Run, Style, json_value
 
 
 def title(finding: Finding, language: Language = "en") -> str:
@@ -61,7 +61,7 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
         wanted = finding.fixes
         by_id = {row["id"]: row for row in rows}
         rows = [{**by_id[name], "to": by_id[name].get("to") if to is None else to} for name, to in wanted.items()]
-    observed = settings(run)
+    observed, era = settings(run), _era(run)
     out = []
     for generic in rows:
         key = _spelled(generic.get("key"), run, observed)
@@ -71,9 +71,9 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
         if row is None:
             continue
         setting = row.get("key") if key is not None or row is not generic else None
-        start, to = None, by_era(row.get("to"), run.era, language)
+        start, to = None, by_era(row.get("to"), era, language)
         if setting is not None:
-            default = by_era(row.get("default"), run.era)
+            default = by_era(row.get("default"), era)
             computed = bool(finding.fixes) and (finding.fixes or {}).get(row["id"]) is not None
             changed = change(row, key or setting, to, current=observed.get(setting), default=default, run=run, computed=computed)
             if changed is None:
@@ -101,7 +101,14 @@ def _check(finding: Finding, text: str, language: Language) -> str:
 def _spelled(key: Any, run: Run, observed: Mapping[str, Any]) -> Any:
     """The key as this version spells it; as the log's own config does, when the version is unknown."""
     own = [name for name in key.values() if name in observed] if isinstance(key, Mapping) and run.era == "unknown" else ()
-    return own[-1] if own else by_era(key, run.era)
+    return own[-1] if own else by_era(key, _era(run))
+
+
+def _era(run: Run) -> str:
+    """The version, or the last one that printed three decimals where a verl log does and says nothing else of its version."""
+    if run.era != "unknown" or not run.framework.startswith("verl"):
+        return run.era
+    return "0.4" if any(len(c.styles) and c.styles[-1] == Style.FIXED3 for c in run.columns.values()) else run.era
 
 
 def rules_out(finding: Finding, language: Language = "en") -> list[str]:

@@ -23,6 +23,8 @@ PRINTED = {
     "actor/lr": "actor_rollout_ref.actor.optim.lr",
     "critic/lr": "critic.optim.lr",
 }
+LEAST_PAIRS = 8
+"""Steps with loss and KL from which the KL's weight is read."""
 # Metrics that are there only when a setting is on (verl ≥ 0.4 prints them under these names).
 SWITCHES = {
     "actor/reward_kl_penalty": "algorithm.use_kl_in_reward",
@@ -94,7 +96,9 @@ def _rollout_n(view: RunView) -> Bounds:
     if touched := group_size(view):
         return _exactly(touched)
     least = derived.group_size_bound(view)
-    return Bounds(low=least.value) if least is not None else Bounds()
+    alone = view.together("advantage_mean", "score_mean")
+    single = alone is not None and bool((alone[0].values != 0).any()) and np.allclose(alone[0].values, alone[1].values, atol=0.02)
+    return Bounds(low=max(least.value if least is not None else 1.0, 1.0 if single else 2.0))
 
 
 def _train_batch(view: RunView) -> Bounds:
@@ -132,6 +136,27 @@ def _coefficient(metric: str, view: RunView) -> Bounds:
     return Bounds(value - unsure, value + unsure)
 
 
+def _loss_coefficient(view: RunView) -> Bounds:
+    """The weight of the KL in the loss: printed, or, where the loss is nothing else (one update a step), the loss per KL."""
+    known = _coefficient("reference_kl_coef", view)
+    if known != Bounds() or view.run.framework.startswith("verl"):
+        return known
+    pair = view.together("policy_total_loss", "reference_kl")
+    if pair is None or len(pair[0].values) < LEAST_PAIRS:
+        return Bounds()
+    loss, kl = pair[0].scaled, pair[1].scaled
+    unsure = np.array([pair[0].resolution(i) for i in range(len(loss))])
+    told = np.isfinite(loss) & np.isfinite(kl) & (kl > 0) & (np.abs(loss) > 20 * unsure)
+    if np.count_nonzero(told) < max(LEAST_PAIRS, len(loss) // 2):
+        return Bounds()
+    share = loss[told] / kl[told]
+    middle = float(np.median(share))
+    if middle <= 0 or np.quantile(np.abs(share - middle), 0.75) > 0.1 * middle:
+        return Bounds()
+    value = next(v for digits in (1, 2) if abs((v := float(f"{middle:.{digits}g}")) - middle) <= 0.05 * middle or digits == 2)
+    return Bounds(value, value, value)
+
+
 def _epochs(view: RunView) -> Bounds:
     epoch = clean(view["epoch"])
     return Bounds(low=float(epoch.values.max()) + 1) if epoch is not None else Bounds()
@@ -162,6 +187,6 @@ _RULES: dict[str, Callable[[RunView], Bounds]] = {
     "trainer.test_freq": _test_freq,
     "actor_rollout_ref.actor.optim.lr": partial(_rate, "policy_lr"),
     "critic.optim.lr": partial(_rate, "critic_lr"),
-    "actor_rollout_ref.actor.kl_loss_coef": partial(_coefficient, "reference_kl_coef"),
+    "actor_rollout_ref.actor.kl_loss_coef": _loss_coefficient,
     "algorithm.kl_ctrl.kl_coef": partial(_coefficient, "reward_kl_coef"),
 }

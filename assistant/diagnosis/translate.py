@@ -40,10 +40,49 @@ class Words:
         return self((" " if _SPACED.search(text) else "").join(kept) if kept else text)
 
 
+ELSEWHERE = "elsewhere"
+"""What a check needs, where this framework, or what it trains, has nothing of the kind."""
+
+
+def own_needs(needs: str, framework: str, kind: str = "rl") -> str:
+    """What a check needs (a canonical metric, a key or a setting of verl) as the framework whose log it is calls it.
+
+    A key that it does not print becomes the canonical metric, which is told by its title; a setting that it does not have, `ELSEWHERE`.
+    ``kind``: what the log trains (`naming.KINDS`); settings of the policy mean nothing where there is none.
+    """
+    if (
+        family(framework) in ("verl", "unknown")
+        or framework == "unknown"
+        or needs.startswith("steps>=")
+        or not (_FOREIGN.search(needs) or needs in _TOLD_IN_VERLS_WORDS)
+    ):
+        return needs
+    if needs in _TOLD_IN_VERLS_WORDS:
+        return ELSEWHERE
+    if (canonical := _verl_metrics().get(needs)) is not None:
+        return first_names(framework).get(canonical) or canonical
+    settings = _WITH_VALUE.findall(needs)
+    if not settings or _WITH_VALUE.sub("", needs).strip(" ,"):
+        return ELSEWHERE
+    no_policy = kind != "rl" and family(framework) == "trl"  # whose trainers share settings
+    own: list[str] = []
+    for key, value in settings:
+        place = own_settings(framework).get(key) or {}
+        if not place.get("key") or (no_policy and not key.startswith("trainer.")):
+            return ELSEWHERE
+        to = place.get("to", value)
+        own.append(f"{place['key']}={'' if to is None or not value else to}")
+    return ", ".join(dict.fromkeys(own))
+
+
 _SPACED = re.compile(r"[.;]\s")
 _SENTENCE = re.compile(r"(?<=[.;])\s+|(?<=[。；])")
 _SETTING = r"(?:actor_rollout_ref|algorithm|trainer|critic|data|reward|reward_model|async_training)\.[a-z_]\w*(?:\.\w+)*"
 """How settings of verl look, those that no other framework has as well."""
+
+_TOLD_IN_VERLS_WORDS = ("progress_bar",)
+_FOREIGN = re.compile(r"[/=]")
+_WITH_VALUE = re.compile(rf"({_SETTING})=(\S*?)(?=[\s,]|$)")
 
 
 def words(view: RunView) -> Words | None:

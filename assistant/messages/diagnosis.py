@@ -15,6 +15,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "needs_version_after_0_1": ("a framework version after 0.1", "0.1 之后的框架版本"),
     "needs_timestamps": ("the time of the last line and how long a step takes", "最后一行的时间，以及每步耗时"),
     "needs_config": ("the configuration that the trainer prints at its start", "trainer 启动时打印的配置"),
+    "needs_elsewhere": ("what this kind of run does not print", "这类训练不打印的信息"),
     "needs_metric": ("{metric} in the log", "日志中要有：{metric}"),
     "needs_device_memory": (
         "the size of the GPU's memory (nvidia-smi), to compare the peak with",

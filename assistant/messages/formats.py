@@ -13,6 +13,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "deepspeed-chat": ("epoch: N|step: N|act_loss: value and the lines after it", "epoch: N|step: N|act_loss: 数值 及其后的行"),
     "megatron": ("iteration n/total | name: value |", "iteration n/total | 名称: 数值 |"),
     "mlx": ("Iter n: Train loss value, Name value", "Iter n: Train loss 数值, 名称 数值"),
+    "mlx-grpo": ("Iter n: and lines of Name: value between rules", "Iter n: 与分隔线之间的 名称: 数值 行"),
     "nemo-rl": ("bullets • Name: value under Training Results", "Training Results 之下的 • 名称: 数值 列表"),
     "notebook-table": ("a table with the header Step | Training Loss | …", "表头为 Step | Training Loss | … 的表格"),
     "prime-rl": ("Step n | Name: value unit |", "Step n | 名称: 数值 单位 |"),

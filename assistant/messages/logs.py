@@ -46,6 +46,10 @@ TEXT: dict[str, tuple[str, str]] = {
         "This log prints no step: its {n} records are numbered in the order of the log, so a “step” here is the number of a printed record.",
         "日志里没有打印 step：{n} 条记录按出现的顺序编号，这里的 step 是第几条打印记录，不是优化器的步数。",
     ),
+    "note.epochs-counted-on": (
+        "The steps start again in each epoch; here they are counted on from the first epoch.",
+        "每个 epoch 的 step 都从头开始；这里从第一个 epoch 起连续计数。",
+    ),
     "note.no-metrics": (
         "No metric line was found; to judge the training itself, include the lines that start with `step:`.",
         "没有找到指标行；要判断训练本身，请把以 `step:` 开头的行也包含进来。",

@@ -8,7 +8,7 @@ from assistant.cards import cards
 from assistant.diagnosis import RunView, diagnose
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.render import causes, fixes, summary
-from assistant.diagnosis.translate import own_fix, own_settings, words
+from assistant.diagnosis.translate import ELSEWHERE, own_fix, own_needs, own_settings, words
 from tests.builders import run_of
 
 GRPO = {"reward": [0.1] * 30, "completions/mean_length": [200.0] * 30, "entropy": [0.4] * 30, "kl": [0.001] * 30}
@@ -98,3 +98,28 @@ def test_verl_keeps_its_words() -> None:
     assert isinstance(finding, Finding)
     assert finding.words is None
     assert any(row["key"] == "actor_rollout_ref.actor.optim.lr" for row in fixes(finding, run))
+
+
+@pytest.mark.parametrize(
+    ("needs", "framework", "own"),
+    [
+        ("actor_rollout_ref.actor.use_kl_loss=True", "trl", "beta=0.04"),
+        ("actor_rollout_ref.actor.use_kl_loss=True", "verl", "actor_rollout_ref.actor.use_kl_loss=True"),
+        ("actor_rollout_ref.rollout.calculate_log_probs=True", "trl", ELSEWHERE),
+        ("trainer.test_freq=10", "trl", "eval_steps=10"),
+        ("timing_s/step", "trl", "step_time"),
+        ("timing_s/step", "sb3", "time_step"),
+        ("val-aux/<source>/<reward part>/mean@N", "sb3", ELSEWHERE),
+        ("policy_entropy", "trl", "policy_entropy"),
+        ("steps>=10", "trl", "steps>=10"),
+    ],
+)
+def test_what_a_check_needs_is_told_as_this_framework_calls_it(needs: str, framework: str, own: str) -> None:
+    assert own_needs(needs, framework) == own
+
+
+def test_settings_of_a_policy_are_not_asked_of_a_run_without_one() -> None:
+    assert own_needs("actor_rollout_ref.actor.use_kl_loss=True", "trl", "supervised") == ELSEWHERE
+    assert own_needs("trainer.test_freq=10", "trl", "supervised") == "eval_steps=10"
+    sft = diagnose(run_of({"loss": [1.0 - 0.01 * n for n in range(30)], "grad_norm": [1.0] * 30}, framework="hf-trainer"))
+    assert not {row.needs for row in sft.unknown if "actor_rollout_ref" in row.needs or "beta" in row.needs}

@@ -257,14 +257,17 @@ def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     if absolute is None and length is not None and tail(length.values) < t.shorter * baseline(length.values):
         return None  # an answer's first tokens are its least certain ones: much shorter answers raise the mean by themselves
     peak = int(np.argmax(values))
+    began, formula = start, f"median of {series.name}, first 10 values"
+    if 0 < chosen.start < MIN_POINTS:  # the rise is among the first values: what came before it is the start
+        began, formula = median(values[: chosen.start]), f"median of {series.name} before step {int(series.steps[chosen.start])}"
     facts = {
-        "start": derived(start, f"median of {series.name}, first 10 values", metric=series.name),
+        "start": derived(began, formula, metric=series.name),
         "peak": printed(series.point(peak)),
         "peak_step": step_fact(series, peak),
         "now": printed(series.point(-1)),
         "step_now": step_fact(series, -1),
         "since": step_fact(series, chosen.start),
-        "times": derived(float(values[peak]) / start, f"largest {series.name} / median of its first 10 values") if start > 0 else count(0),
+        "times": derived(float(values[peak]) / began, f"largest {series.name} / {formula}") if began > 0 else count(0),
     }
     variant = "default"
     evidence = [series.point(chosen.start), series.point(peak)]
@@ -311,7 +314,7 @@ def _explosion_causes(view: RunView) -> list[str]:
     others = ["learning-rate", "mismatch", "negative-samples", "bad-tokens"]
     if coefficient == 0:
         return others
-    if coefficient is None and view.era_is(">=0.4"):  # off unless it was set
+    if coefficient is None and (view.era_is(">=0.4") or not view.run.framework.startswith("verl")):  # off unless it was set
         return [*others, "entropy-bonus"]
     return ["entropy-bonus", *others]
 
@@ -324,8 +327,12 @@ def _noise_harm(view: RunView, since: int, t: Thresholds) -> tuple[list[Point], 
     if fall is None or int(score.steps[-1]) < since:
         return None
     best, top, now = fall
+    formula = f"best running median of {score.name}"
+    before = score.values[score.steps < since]
+    if 0 < len(before) < MIN_POINTS and median(before) > top:  # too few for a running median of the usual length
+        best, top, formula = 0, median(before), f"median of {score.name} before step {since}"
     facts = {
-        "score_best": derived(top, f"best running median of {score.name}", metric=score.name),
+        "score_best": derived(top, formula, metric=score.name),
         "score_now": derived(now, f"running median of {score.name} at the end", metric=score.name),
     }
     return [score.point(best), score.point(-1)], facts

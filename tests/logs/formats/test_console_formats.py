@@ -136,3 +136,19 @@ def test_names_and_numbers_with_nothing_but_a_space_between_them() -> None:
         (3, {"train loss": 0.412, "val loss": 0.533, "acc": 0.81}),
         (4, {"train loss": 0.402, "val loss": 0.523, "acc": 0.82}),
     ]
+
+
+def test_settings_inside_a_result_of_rllib_are_no_metrics() -> None:
+    result = (
+        "{{'config': {{'lr': 5e-05, 'gamma': 0.99, 'kl_coeff': 0.2}},\n 'done': False,\n 'env_runners': {{'episode_return_mean': {n}.5}},\n"
+        " 'learners': {{'default_policy': {{'entropy': 0.6{n}, 'policy_loss': -0.035}}}},\n 'training_iteration': {n}}}\n"
+    )
+    values = {"episode_return_mean": 1.5, "entropy": 0.61, "policy_loss": -0.035, "training_iteration": 1}
+    assert records(result.format(n=1) + result.format(n=2))[0] == (1, values)
+    tune = "Result for PPO_1:\n  config:\n    lr: 0.1\n  episode_reward_mean: 2.5\n  training_iteration: 1\n\n"
+    assert records(tune) == [(1, {"episode_reward_mean": 2.5, "training_iteration": 1})]
+
+
+def test_steps_that_no_training_counts_to_are_none() -> None:
+    table = "| time/ | |\n| total_timesteps | 122123456789012345678908 |\n| rollout/ | |\n| ep_rew_mean | 12.5 |\n-----\n"
+    assert [step for step, _ in records(table)] in ([None], [1])
