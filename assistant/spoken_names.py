@@ -49,6 +49,7 @@ SETTING_ALIASES: Mapping[str, tuple[str, ...]] = {
 
 SETTING_OF_METRIC: Mapping[str, str] = {
     "policy_lr": "actor_rollout_ref.actor.optim.lr",
+    "train_lr": "actor_rollout_ref.actor.optim.lr",
     "critic_lr": "critic.optim.lr",
     "reference_kl_coef": "actor_rollout_ref.actor.kl_loss_coef",
     "reward_kl_coef": "algorithm.kl_ctrl.kl_coef",

@@ -28,10 +28,13 @@ from assistant.answers.verdict import verdict
 from assistant.answers.words import CHINESE_TERMS, COMMON
 from assistant.cards import Card
 from assistant.diagnosis.finding import Finding
+from assistant.diagnosis.naming import family
 
 WHOLE_LINE = 25
 """Metrics of a log below which its step lines are taken to be excerpts."""
 
+_NO_ANSWER = frozenset({"metric-missing", "no-critic-by-design", "log-incomplete", "too-early-to-tell"})
+"""Findings that only say why something is absent."""
 _FIELDS = {
     "missing": ("absent",),
     "nan": ("nan",),
@@ -130,7 +133,7 @@ def _values(context: Context, metrics: list[str], leading: Finding | None) -> st
 def _why(context: Context, metric: str, leading: Finding | None, found: Card | None, used: int) -> list[str]:
     """Reasons: the finding's causes, else what the cards say about the property asked for; then version and misreadings."""
     q = context.question
-    terms = _terms(context)
+    terms = terms_of(context)
     parts: list[str] = []
     own = _property_text(context, metric, found, 60)
     if q.intent == "meaning":
@@ -150,16 +153,16 @@ def _why(context: Context, metric: str, leading: Finding | None, found: Card | N
     optional = [  # in the order shown, with how much each is worth
         (3, "label_meaning", shortened(context.evidence.text_of(found, "short"), 45, q.language) if leading is None else ""),
         (
-            1 if _speaks(healthy, terms) else 4,
+            1 if speaks(healthy, terms) else 4,
             "label_healthy",
             picked(healthy, terms, 40, q.language) if leading is None or not led else "",
         ),
         (2, "label_version", shortened(context.glue(context.evidence.era_notes(found)), 45, q.language)),
-        (1 if _speaks(heard, terms) else 3, "", heard),
+        (1 if speaks(heard, terms) else 3, "", heard),
         (
             _worth_of_similar(context, similar := context.evidence.text_of(found, "lookalikes"), terms),
             "label_similar",
-            picked(similar, terms, 35, q.language),
+            alike if length(alike := picked(similar, terms, 35, q.language)) >= 8 else "",
         ),
     ]
     if q.intent == "change":
@@ -170,7 +173,7 @@ def _why(context: Context, metric: str, leading: Finding | None, found: Card | N
 
 
 def _worth_of_similar(context: Context, text: str, terms: list[str]) -> int:
-    if _speaks(text, terms):
+    if speaks(text, terms):
         return 2
     return 5 if context.question.intent == "meaning" else 0
 
@@ -224,7 +227,7 @@ def _may_have_read(context: Context, found: Card | None, terms: list[str], *, al
     text = context.evidence.text_of(found, "may_have_read")
     if not text or context.question.intent not in ("why", "normal", "meaning", "about", "change"):
         return ""
-    if (not always or context.question.intent == "change") and not _speaks(text, terms):
+    if (not always or context.question.intent == "change") and not speaks(text, terms):
         return ""
     text = shortened(text, 75, context.language)
     if text.startswith(("You may have", "你可能")):
@@ -235,7 +238,7 @@ def _may_have_read(context: Context, found: Card | None, terms: list[str], *, al
     return context.say("may_have_read", text=text)
 
 
-def _terms(context: Context) -> list[str]:
+def terms_of(context: Context) -> list[str]:
     """Words of the question that may decide which sentence of a card answers it."""
     q = context.question
     own = {part for key in (context.key(m) for m in q.metrics) for part in re.split(r"\W+", key)}
@@ -253,7 +256,7 @@ def _terms(context: Context) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def _speaks(text: str, terms: list[str]) -> bool:
+def speaks(text: str, terms: list[str]) -> bool:
     lowered = text.lower()
     return any(term in lowered for term in terms)
 
@@ -272,12 +275,12 @@ def _do(context: Context, metric: str, leading: Finding | None, found: Card | No
         return context.say("label_do") + context.say("nothing_to_do") if q.intent in ("why", "normal", "change") else ""
     advice = context.evidence.text_of(found, "advice")
     if leading is None and "change" in q.intents:
-        shown = picked(advice, _terms(context), 60, q.language)
+        shown = picked(advice, terms_of(context), 60, q.language)
         return context.say("label_do") + context.glue([context.say("nothing_to_do_metric"), shown])
     if leading is not None and advice:
         return context.say("label_do") + shortened(advice, 50, q.language)
-    if q.intent in ("normal", "why") and advice and _speaks(advice, [s.rpartition(".")[2] for s in q.settings]):
-        return context.say("label_do") + picked(advice, _terms(context), 45, q.language)
+    if q.intent in ("normal", "why") and advice and speaks(advice, [s.rpartition(".")[2] for s in q.settings]):
+        return context.say("label_do") + picked(advice, terms_of(context), 45, q.language)
     return ""
 
 
@@ -328,9 +331,14 @@ def absent(context: Context, metric: str) -> list[str]:
     parts = [meaning, lead] if asks_meaning else [lead]
     if asks_meaning:
         parts.append(_labelled(context, "label_healthy", shortened(context.evidence.text_of(found, "healthy"), 40, context.language)))
-    if reason is not None:
+    own_terms = context.diagnosis.run.framework == "unknown" or family(context.diagnosis.run.framework) == "verl"
+    if reason is not None and reason.severity == "info" and not asks_meaning and reason.id not in _NO_ANSWER and not own_terms:
+        key = "harmless" if harmless(reason) else "info"
+        parts[0] = context.say(key, title=context.titled(reason), since="")  # what was asked about is answered by it
+        parts.append(context.evidence.summary(reason))
+    elif reason is not None:
         parts.append(context.say("label_why") + context.evidence.summary(reason))
-    elif text := context.evidence.text_of(found, "absent"):
+    elif own_terms and (text := context.evidence.text_of(found, "absent")):  # the cards speak of verl there
         parts.append(context.say("label_why") + shortened(text, 70, context.language))
     if reason is None:
         parts.append(_hint(context))
@@ -339,7 +347,7 @@ def absent(context: Context, metric: str) -> list[str]:
     own = _property_text(context, metric, found, 55)
     if own:
         parts.append(context.say("label_general") + context.glue(own))
-    if heard := _may_have_read(context, found, _terms(context)):
+    if heard := _may_have_read(context, found, terms_of(context)):
         parts.append(heard)
     if reason is None and "missing" not in context.question.properties and (near := read_with(context, metric)):
         parts.append(near)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from assistant.answers.grounds import Grounds
 from assistant.answers.scope import Mention, Sentence
@@ -11,13 +11,23 @@ from assistant.cards import card, cards
 from assistant.diagnosis import render
 from assistant.messages import Language
 
+_EVENTS: Mapping[str, re.Pattern[str]] = {
+    "gradient-explosion": re.compile(
+        r"\b(?:gradients?|grad(?:ient)? norms?)\b[^.,;]{0,16}?\b(?:explod(?:es|ed)|bl[eo]ws? up)\b|梯度(?:范数)?(?:已经)?爆(?:炸|了|掉)",
+        re.I,
+    ),
+    "kl-blowup": re.compile(r"\bkl\b[^.,;]{0,24}?\b(?:explod(?:es|ed)|blew up|blows up|ran away)\b|kl\s?(?:已经)?(?:爆炸|爆了|失控)", re.I),
+    "entropy-explosion": re.compile(r"\bentropy\b[^.,;]{0,16}?\b(?:explod(?:es|ed)|blew up|blows up)\b|熵(?:已经)?(?:爆炸|爆了)", re.I),
+}
+"""Sentences that state a fault without its name."""
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _HEALTHY = re.compile(
     r"\b(?:run|training|train|job|model|experiment|everything|all (?:the )?metrics|overall|it|log|this|things?|curves?|"
     r"loss curves?)\b[^.,;]{0,30}?\b(?:is|are|looks?|seems?|appears?|remains?|goes|going|"
     r"'s)\b(?: to be)?[^.,;]{0,20}?\b(?:healthy|fine|normal|ok(?:ay)?|perfect(?:ly)?|good|well|in order|as expected|stable|"
     r"successful)\b"
-    r"|\b(?:no|zero|without any) (?:[a-z]+ ){0,2}?(?:problems?|issues?|faults?|anomal(?:y|ies)|errors?|concerns?|findings?|"
+    r"|\b(?:no|zero|without any) (?!such\b|nan\b|cuda\b|gpu\b|oom\b|nccl\b|memory\b|inner\b|other\b)(?:[a-z]+ ){0,2}?"
+    r"(?:problems?|issues?|faults?|anomal(?:y|ies)|errors?|concerns?|findings?(?! (?:says?|names?|shows?|carries|supports?)\b)|"
     r"signs? of (?:trouble|problems?|instability)|red flags)\b"
     r"|\bnothing (?:is |looks |seems |was )?(?:wrong|abnormal|unusual|to worry|to fix|to change|to do)\b(?! (?:for|about|"
     r"because)| with (?!this|the (?:run|training|log)|your (?:run|training)|it\b))|\b(?:healthy|normal|successful|"
@@ -71,6 +81,15 @@ def judged(sentence: Sentence, grounds: Grounds, language: Language) -> Iterator
             yield "broken", sentence.start, sentence.end, ""
             return
     reported = {f.id for f in diagnosis.findings} | {name for f in diagnosis.findings for name in f.follows}
+    for name, pattern in _EVENTS.items():
+        if name in reported or (m := pattern.search(sentence.text)) is None:
+            continue
+        start, end = sentence.start + m.start(), sentence.start + m.end()
+        first, last = sentence.clause(start)
+        named = any(x.kind == "finding" and x.start < end and x.end > start for x in sentence.mentions)
+        if not named and not _NEGATED.search(sentence.whole[first:end]) and not _CONDITION.search(sentence.whole[first:last]):
+            known = name in diagnosis.fine
+            yield ("fine" if known else "guess"), start, end, card(f"findings/{name}").title(language) if known else ""
     for mention in sentence.mentions:
         if mention.kind != "finding" or set(mention.names) & reported:
             continue

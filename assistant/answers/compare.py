@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from assistant.answers.about import _may_have_read, _terms, absent
+from assistant.answers.about import _may_have_read, absent, terms_of
 from assistant.answers.context import Context, course, explaining, words_of
 from assistant.answers.evidence import code, picked, shortened
 from assistant.diagnosis import stats
@@ -71,7 +71,7 @@ def compare(context: Context) -> list[str]:
         found = context.evidence.metric_card(metric)
         if text := context.evidence.text_of(found, "short"):
             parts.append(f"`{context.key(metric)}`{': ' if context.language == 'en' else '：'}{shortened(text, 40, context.language)}")
-    terms = [*_terms(context), *(part for m in (a, b) for part in context.key(m).split("/")[-2:] if len(part) > 3)]
+    terms = [*terms_of(context), *(part for m in (a, b) for part in context.key(m).split("/")[-2:] if len(part) > 3)]
     for metric in (a, b):
         found = context.evidence.metric_card(metric)
         if words_of(parts) > 170:

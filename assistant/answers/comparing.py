@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from assistant.answers.evidence import Fact
 from assistant.answers.grounds import Grounds, Proof, agrees, real
 from assistant.answers.numerals import Numeral
-from assistant.answers.phrases import CHANGED, DIFFERENCE, ROLE
+from assistant.answers.phrases import CHANGED, DIFFERENCE, MORE_THAN, ROLE
 from assistant.answers.scope import Mention, Sentence
 
 
@@ -30,6 +30,8 @@ class Comparing:
         roles = list(ROLE.finditer(row.whole[start : numeral.start]))
         if not roles or len(row.whole[start + roles[-1].end() : numeral.start]) > 48:
             return True
+        if CHANGED.search(row.plain(start + roles[-1].end(), numeral.start)):
+            return True  # "the largest advantage shrank from 3.7 to 1.8": no claim that 3.7 is the largest
         role = roles[-1].lastgroup or ""
         seen = False
         for key in subject.keys:
@@ -67,7 +69,10 @@ class Comparing:
             rows += [(x, y) for i, a in enumerate(exact) for b in exact[i + 1 :] for x in a for y in b]
         if not rows and CHANGED.search(row.plain(*row.clause(numeral.start))):
             rows = [pair for key in subject.keys for pair in self.grounds.ends(key)]
+        more = numeral.unit == "x" and bool(MORE_THAN.search(row.whole[max(row.start, numeral.start - 12) : numeral.start]))
         for a, b in rows:
+            if more and any(numeral.value <= value <= 5 * numeral.value for value in changes(a, b, "x")):
+                return Proof("derived")
             if any(agrees(numeral, sign * value, loose=loose) for value in changes(a, b, numeral.unit) for sign in (1, -1)):
                 return Proof("derived")
         return None

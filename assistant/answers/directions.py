@@ -46,7 +46,11 @@ _PART = re.compile(
     r"期间|回升|回落|一度|暂时|先|最后",
     re.IGNORECASE,
 )
-_FROM_TO = re.compile(r"(?:\bfrom|从|由)\s*(?:about |around |约)?[`*~≈]*$", re.IGNORECASE)
+_FROM_TO = re.compile(
+    r"(?:\bfrom|从|由)\s*(?:about |around |an? (?:initial|starting) |its (?:initial|first|starting) |约)?"
+    r"(?:第\s?\d+\s?步(?:时|处)?的?\s*|(?:最初|一?开始|起初|初始)(?:时)?的?\s*)?[`*~≈]*$",
+    re.IGNORECASE,
+)
 _SINCE = re.compile(r"(?:\b(?:since|after|from) step\s*|(?:自|从|在)?第\s?)(\d+)(?:\s?步\s?(?:起|之后|以后|以来|开始|后))?", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?:steps?\s*|第\s?)(\d+)\s?步?\s?(?:–|-|~|to|and|至|到|和)\s?(?:step\s*|第\s?)?(\d+)", re.IGNORECASE)
 
@@ -128,9 +132,9 @@ def _from_to(sentence: Sentence, end: int, ratios: set[int]) -> float | None:
     following = [
         n for n in sentence.numbers if n.start >= end and n.start not in ratios and n.unit not in ("%", "x") and not sentence.is_step(n)
     ]
-    if len(following) < 2 or not _FROM_TO.search(sentence.whole[max(sentence.start, following[0].start - 14) : following[0].start]):
+    if len(following) < 2 or not _FROM_TO.search(sentence.whole[max(sentence.start, following[0].start - 24) : following[0].start]):
         before = [n for n in sentence.numbers if n.end <= end and n.unit not in ("%", "x") and not sentence.is_step(n)]
-        if before and following and _FROM_TO.search(sentence.whole[max(sentence.start, before[-1].start - 14) : before[-1].start]):
+        if before and following and _FROM_TO.search(sentence.whole[max(sentence.start, before[-1].start - 24) : before[-1].start]):
             return following[0].value - before[-1].value
         return None
     return following[1].value - following[0].value

@@ -187,6 +187,7 @@ class Grounds:
         known = {fact.line for fact in self.evidence.facts if fact.line}
         known |= {row.line for finding in self.evidence.diagnosis.findings for row in finding.excerpt}
         known |= {event.line for event in self.run.events if event.fatal} | set(self.run.config_lines.values())
+        known |= {int(call["line"]) for event in self.run.events for call in event.data.get("frames") or ()}  # of the code that was called
         return frozenset(known | {self.run.n_lines})
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ from assistant.answers.words import ADVISED, AGAINST, BARE_WHY, CONVERGED, MY_VA
 
 if TYPE_CHECKING:
     from assistant.answers.question import Question
+
+_NUMBER = re.compile(r"\bdifferent (?:from|to|than) (?:zero|one|\d)|(?:不等于|不同于|不为)\s?(?:零|\d)")
+"""Something set against a number, not against another metric."""
 
 
 def leading(q: Question, lowered: str) -> str:
@@ -59,7 +63,7 @@ def leading(q: Question, lowered: str) -> str:
         return "which"
     if "time" in has and all(name.startswith(("time_", "per_token", "throughput", "mfu", "seconds")) for name in q.metrics):
         return "time"
-    if len(q.metrics) >= 2 and ("compare" in has or ("why" not in has and SAME.search(lowered))):
+    if len(q.metrics) >= 2 and not _NUMBER.search(lowered) and ("compare" in has or ("why" not in has and SAME.search(lowered))):
         return "compare"
     if MY_VALUE.search(lowered) and not STRICT_MEANING.search(lowered) and not has & {"why", "normal", "change"}:
         return "value"

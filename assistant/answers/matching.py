@@ -4,39 +4,37 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from assistant.answers.comparing import Comparing
+from assistant.answers.equations import equation, is_finite, is_ordinal
 from assistant.answers.evidence import Fact
 from assistant.answers.grounds import Proof, agrees
 from assistant.answers.numerals import Numeral, approximate
 from assistant.answers.phrases import (
+    ADVISES,
     AROUND_ZERO,
+    BATCH,
+    BECOMES,
     CHECKS,
     CLAIM,
     COUNTED,
     DIFFERENCE,
     FROM,
     GENERAL,
+    OF_THIS_RUN,
     OF_UNIT,
     OUT_OF,
     PROSE_COUNT,
     STEPS_LONG,
+    STRICTLY_GENERAL,
     TOKENS,
+    USERS,
     USUALLY,
 )
 from assistant.answers.scope import Mention, Sentence
 from assistant.spoken_names import SETTING_OF_METRIC
-
-_OPERATOR = re.compile(r"[\s`*]*([/÷×x*+−–-])[\s`*]*")
-_EQUALS = re.compile(r"[\s`*]*(?:=|＝|≈|等于|equals|is)[\s`*]*")
-_OPERATIONS: dict[str, Callable[[float, float], float]] = {
-    **dict.fromkeys("/÷", lambda a, b: a / b),
-    **dict.fromkeys("×x*", lambda a, b: a * b),
-    "+": lambda a, b: a + b,
-    **dict.fromkeys("−–-", lambda a, b: a - b),
-}
 
 
 @dataclass
@@ -54,7 +52,7 @@ class Matcher(Comparing):
         doubted: set[int] = set()
         metric = ""
         for numeral in row.numbers:
-            if row.is_line(numeral) or row.is_step(numeral):
+            if row.is_line(numeral) or row.is_step(numeral) or is_ordinal(numeral):
                 continue
             proof = self._value(numeral, row, previous, metric)
             fact = self.grounds.by_id.get(proof.source or "") if proof is not None else None
@@ -91,9 +89,12 @@ class Matcher(Comparing):
         whole, grounds = row.whole, self.grounds
         lead, following = whole[max(row.start, numeral.start - 40) : numeral.start], whole[numeral.end : min(row.end, numeral.end + 40)]
         if numeral.version or _is_era(numeral, lead, whole):
+            era = grounds.run.era
+            if OF_THIS_RUN.search(row.text) and era != "unknown" and not (numeral.text == era or numeral.text.startswith(era + ".")):
+                return self._asked(numeral) or Proof("unverified", "version")
             return Proof("knowledge") if grounds.is_version(numeral.text) else self._asked(numeral) or Proof("unverified", "version")
         if (
-            _finite(numeral)
+            is_finite(numeral)
             and 0 < numeral.value <= 9
             and numeral.value == int(numeral.value)
             and not numeral.unit
@@ -102,6 +103,13 @@ class Matcher(Comparing):
             return None
         if (proof := self._equation(numeral, row, previous)) is not None:
             return proof
+        if (
+            numeral.spelled
+            and numeral.unit in ("%", "x")
+            and "ercent" not in numeral.text
+            and ADVISES.search(row.plain(*row.clause(numeral.start)))
+        ):
+            return Proof("knowledge")  # "to about a third of the present rate"
         subject = row.subject(numeral)
         inherited = False
         if subject is None:
@@ -124,6 +132,8 @@ class Matcher(Comparing):
             if not inherited and CLAIM.search(whole[subject.end : numeral.start]) and len(whole[subject.end : numeral.start]) < 24:
                 return self._asked(numeral) or Proof("unverified", "setting")
             subject = next((m for m in reversed(row.mentions) if m.kind == "metric" and m.end <= numeral.start), None)
+        if subject is not None and subject.kind == "metric" and BATCH.search(lead):
+            subject = replace(subject, keys=tuple(dict.fromkeys([*subject.keys, *self._extremes(subject.keys)])))
         step = row.step_of(numeral)
         loose = approximate(whole, numeral)
         fact = grounds.by_id.get(self.cited.get(numeral.start, ""))
@@ -184,10 +194,14 @@ class Matcher(Comparing):
         on_the_way = subject is not None and (numeral.start - subject.end > 16 or not subject.literal)
         if numeral.value == 0 and "." not in numeral.text and on_the_way:
             claims, general = False, True  # "the accumulation becomes 0": said of something on the way
-        if (card := grounds.in_cards(numeral)) is not None and step is None and (general or numeral.spelled):
+        spelled = numeral.spelled and numeral.unit not in ("x", "%")
+        if numeral.unit == "x" and subject is not None and subject.keys and not ADVISES.search(clause):
+            general = bool(STRICTLY_GENERAL.search(clause))  # "doubled over the run" is a claim
+        if (card := grounds.in_cards(numeral)) is not None and step is None and (general or spelled):
             return Proof("knowledge", card)
         named = subject is None or not subject.literal or not claims or self.grounds.named(subject.keys)
-        if (asked := self._asked(numeral)) is not None and named and (step is None or subject is None):
+        theirs = bool(USERS.search(row.text))
+        if (asked := self._asked(numeral)) is not None and (theirs or (named and (step is None or subject is None))):
             return asked  # the user's 1.0 of one metric is not another's
         return self._unknown(numeral, subject, step)
 
@@ -195,16 +209,11 @@ class Matcher(Comparing):
 
     def _equation(self, numeral: Numeral, row: Sentence, previous: Sentence | None) -> Proof | None:
         """ "1024 / 256 = 4": right when it is, and when both numbers on its left may stand; None when there is no equation."""
-        left = [n for n in row.numbers if n.end <= numeral.start][-2:]
-        if len(left) < 2:
+        left = equation(numeral, row)
+        if left is None:
             return None
-        a, b = left
-        sign = _OPERATOR.match(row.whole, a.end, b.start + 1)
-        if sign is None or sign.end() != b.start or not _EQUALS.fullmatch(row.whole, b.end, numeral.start):
-            return None
-        try:
-            value = _OPERATIONS[sign[1]](a.value, b.value)
-        except ZeroDivisionError:
+        a, b, value = left
+        if value is None:
             return Proof("unverified", "number")
         known = [self._value(n, row, previous, "") for n in (a, b)]
         good = all(proof is not None and proof.status != "unverified" for proof in known)
@@ -213,7 +222,8 @@ class Matcher(Comparing):
     def _of_metric(self, numeral: Numeral, subject: Mention, step: int | None, loose: bool, row: Sentence, lead: str) -> Proof | None:
         grounds = self.grounds
         facts = grounds.facts_of(subject.keys)
-        if DIFFERENCE.search(lead) and numeral.unit not in ("%", "x"):
+        own = numeral.start - subject.end <= 5 and row.whole[subject.start : subject.end].lower().endswith("loss")  # "a loss of 0.01"
+        if DIFFERENCE.search(lead) and numeral.unit not in ("%", "x") and not own:
             self.changes.add(numeral.start)
             return self.change(numeral, subject, row, loose) or (
                 Proof("unverified", "number")
@@ -242,6 +252,11 @@ class Matcher(Comparing):
             self.changes.add(numeral.start)
             return self.change(numeral, subject, row, loose)
         return None
+
+    def _extremes(self, keys: Iterable[str]) -> list[str]:
+        """The printed maximum and minimum of the same batch."""
+        stems = [key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] == "mean"]
+        return [key for stem in stems for end in ("max", "min") if (key := f"{stem}/{end}") in self.grounds.run.columns]
 
     def _by_unit(self, numeral: Numeral, following: str, loose: bool) -> Proof | None:
         """A number with its unit beside it may be of a metric in that unit that the sentence does not name: tokens, seconds, GB."""
@@ -272,7 +287,7 @@ class Matcher(Comparing):
         return self._asked(numeral)
 
     def _count(self, numeral: Numeral, lead: str, following: str, named: bool) -> Proof | None:
-        if numeral.unit not in ("", "step") or not _finite(numeral) or numeral.value != int(numeral.value) or numeral.value < 0:
+        if numeral.unit not in ("", "step") or not is_finite(numeral) or numeral.value != int(numeral.value) or numeral.value < 0:
             return None
         if "." in numeral.text or ("e" in numeral.text.lower() and not numeral.spelled):
             return None
@@ -316,7 +331,7 @@ class Matcher(Comparing):
             subject is None
             or not subject.keys
             or subject.end > numeral.start
-            or not CLAIM.search(row.whole[max(subject.end, numeral.start - 16) : numeral.start])
+            or not (CLAIM.search(lead := row.whole[max(subject.end, numeral.start - 16) : numeral.start]) or BECOMES.search(lead))
         ):
             return None
         step = row.step_of(numeral)
@@ -366,10 +381,6 @@ class Matcher(Comparing):
         ):
             return Proof("unverified", "metric")
         return Proof("unverified", "number")
-
-
-def _finite(numeral: Numeral) -> bool:
-    return abs(numeral.value) < float("inf")
 
 
 def _whole(fact: Fact) -> bool:

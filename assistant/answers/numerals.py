@@ -33,6 +33,7 @@ _LIST_MARK = re.compile(
     r"^[ \t>*-]*(?:\*\*)?\(?\d{1,2}(?:[.)、．]|\uff0e)(?=\s|\D)|^[ \t>*#-]*(?:\*\*)?(?:step|步骤)\s?\d{1,2}\s?[:：.、]",
     re.IGNORECASE | re.MULTILINE,
 )
+_INLINE_MARK = re.compile(r"(?:^|[:：。.;；!?！？)）]\s*)(?:\*\*)?[(（]?(?P<mark>\d{1,2})(?:[.)、．]|\uff09)(?=\s|[^\d\s])", re.MULTILINE)
 _ORDINAL_ZH = re.compile(r"第\s?$")
 
 _ONES = {
@@ -67,7 +68,7 @@ _WORD = "|".join([*_ONES, *_TENS, "hundred", "thousand", "million"])
 _EN_WORDS = re.compile(
     rf"\b(?:an?\s+(?=hundred|"
     rf"thousand))?(?:{_WORD})(?:(?:[\s-]+(?:and\s+)?)(?:{_WORD}))*\b(?P<suffix>\s?(?:percent(?:age points?)?|%|-?fold|"
-    rf"times)\b)?",
+    rf"times|hours?|minutes?|seconds?)\b)?",
     re.IGNORECASE,
 )
 _ZH_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
@@ -81,6 +82,22 @@ _MULTIPLES = re.compile(
     re.IGNORECASE,
 )
 _MULTIPLE_VALUES = {"two": 2.0, "three": 3.0, "half": 0.5, "two_zh": 2.0, "half_zh": 0.5, "ten": 10.0, "ten_zh": 10.0}
+_FRACTIONS = re.compile(
+    r"(?P<sign>[¼½¾⅓⅔])"
+    r"|\b(?P<n>an?|one|two|three|four|five|seven|nine)[\s-](?P<d>thirds?|quarters?|fifths?|sixths?|eighths?|tenths?)\b"
+    r"(?=(?: (?:of|in|into)\b|[\s`*]*[.,;)]|$))"
+    r"|\b(?P<of>one|two|three|four|five|six|seven|eight|nine)\s+out\s+of\s+(?P<whole>two|three|four|five|six|eight|ten|twenty)\b"
+    r"|(?P<d_zh>[二三四五六七八九十千万])分之(?P<n_zh>[一二三四五六七八九])",
+    re.IGNORECASE,
+)
+_SIGNS = {"¼": 0.25, "½": 0.5, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+_PARTS = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+_FOLD = re.compile(r"\b(?P<word>two|three|four|five|six|seven|eight|nine|ten|twenty|hundred|thousand)-?fold\b", re.IGNORECASE)
+_ZERO_POINT = re.compile(
+    r"零点(?P<zh>[零一二三四五六七八九]+)|\bzero point (?P<en>(?:(?:zero|one|two|three|four|five|six|seven|eight|nine)\s?)+)", re.IGNORECASE
+)
+_NTH_STEP = re.compile(r"\b(?P<n>\d{2,})(?:st|nd|rd|th)(?=\s+(?:step|iteration)\b)", re.IGNORECASE)
+_MINUS = re.compile(r"(?:\bminus\s+|负\s?|\bnegative\s+(?=0\.))$", re.IGNORECASE)
 _APPROXIMATE = re.compile(
     r"(?:about|around|roughly|approximately|nearly|almost|some|over|under|more than|less than|close to|≈|~|～|约|大约|大概|"
     r"近|接近|将近|超过|左右)\s?[`*]*$",
@@ -115,7 +132,7 @@ class Numeral:
 def numerals(text: str) -> list[Numeral]:
     """Every numeral of ``text`` in order."""
     plain = text.translate(_FULL_WIDTH)
-    marks = [(m.start(), m.end()) for m in _LIST_MARK.finditer(plain)]
+    marks = [(m.start(), m.end()) for m in _LIST_MARK.finditer(plain)] + _inline_marks(plain)
     found: list[Numeral] = []
     taken = list(marks)
 
@@ -133,6 +150,17 @@ def numerals(text: str) -> list[Numeral]:
     for m in _ZH_TENTHS.finditer(plain):
         value = 10 * (float(m["digits"]) if m["digits"] else _chinese(m["words"]))
         keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 5.0, "%", spelled=True))
+    for m in _FRACTIONS.finditer(plain):
+        value, unit = _fraction(m)
+        keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 0.1 * value, unit, spelled=True))
+    for m in _FOLD.finditer(plain):
+        value = _english(m["word"])
+        keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 0.12 * value, "x", spelled=True))
+    for m in _ZERO_POINT.finditer(plain):
+        digits = "".join(str(_ZH_DIGITS[c]) for c in m["zh"]) if m["zh"] else "".join(str(_ONES[w]) for w in m["en"].lower().split())
+        keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), float(f"0.{digits}"), 0.5 * 10.0 ** -len(digits), spelled=True))
+    for m in _NTH_STEP.finditer(plain):
+        keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), float(m["n"]), 0.5, "step", spelled=True))
     for m in _MULTIPLES.finditer(plain):
         name = m.lastgroup or ""
         if name.startswith("half") and (
@@ -158,7 +186,9 @@ def numerals(text: str) -> list[Numeral]:
         value = _chinese(m["words"])
         unit = {"倍": "x", "步": "step", "个百分点": "%", "分钟": "s", "小时": "s", "秒": "s"}[m["unit"]]
         scale = {"分钟": 60.0, "小时": 3600.0}.get(m["unit"], 1.0)
-        if (
+        if unit == "step" and value > 10 and plain[max(0, m.start() - 2) : m.start()].rstrip().endswith("第"):
+            keep(Numeral(text[m.start() : m.end("words")], m.start(), m.end("words"), value, 0.5, "step", spelled=True))
+        elif (
             not (unit == "step" and value <= 3)
             and not plain[max(0, m.start() - 1) : m.start()].endswith(("第", "进", "下", "每", "几", "数"))
         ) or unit == "x":
@@ -167,10 +197,29 @@ def numerals(text: str) -> list[Numeral]:
     for m in _EN_WORDS.finditer(plain):
         value = _english(m[0])
         suffix = (m["suffix"] or "").strip().lower()
-        unit = "%" if suffix.startswith(("percent", "%")) else "x" if suffix else ""
+        seconds = {"h": 3600.0, "m": 60.0, "s": 1.0}.get(suffix[:1], 0.0)
+        unit = "%" if suffix.startswith(("percent", "%")) else "s" if seconds else "x" if suffix else ""
+        if seconds:
+            value *= seconds
+            keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 0.5 * seconds, "s", spelled=True))
+            continue
         if unit or value > 10:
             keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 0.5, unit, spelled=True))
     return sorted(found, key=lambda one: one.start)
+
+
+def _inline_marks(text: str) -> list[tuple[int, int]]:
+    """Marks of a list inside a line ("1. Roll back. 2. Print a few answers."): 1, 2 and on in their order, at least two."""
+    out: list[tuple[int, int]] = []
+    run: list[tuple[int, int]] = []
+    for m in _INLINE_MARK.finditer(text):
+        number = int(m["mark"])
+        if number == len(run) + 1 and (not run or "\n" not in text[run[-1][1] : m.start("mark")]):
+            run.append(m.span("mark"))
+            continue
+        out += run if len(run) > 1 else []
+        run = [m.span("mark")] if number == 1 else []
+    return out + (run if len(run) > 1 else [])
 
 
 def approximate(text: str, numeral: Numeral) -> bool:
@@ -178,6 +227,19 @@ def approximate(text: str, numeral: Numeral) -> bool:
     return bool(_APPROXIMATE.search(text[max(0, numeral.start - 16) : numeral.start])) or text[
         numeral.end : numeral.end + 3
     ].strip().startswith("左右")
+
+
+def _fraction(found: re.Match[str]) -> tuple[float, str]:
+    """Value and unit of a fraction: a share in percent; 万分之三 is the plain 0.0003."""
+    if found["sign"]:
+        return 100 * _SIGNS[found["sign"]], "%"
+    if found["d_zh"]:
+        part = {"千": 1000.0, "万": 10000.0}.get(found["d_zh"]) or _chinese(found["d_zh"])
+        return (_chinese(found["n_zh"]) / part, "") if part >= 1000 else (100 * _chinese(found["n_zh"]) / part, "%")
+    if found["of"]:
+        return 100 * _english(found["of"]) / _english(found["whole"]), "%"
+    n = 1.0 if found["n"].lower() in ("a", "an") else _english(found["n"])
+    return 100 * n / _PARTS[found["d"].lower().rstrip("s")], "%"
 
 
 def _digits(text: str, plain: str, m: re.Match[str]) -> Numeral | None:
@@ -213,6 +275,8 @@ def _digits(text: str, plain: str, m: re.Match[str]) -> Numeral | None:
     else:
         power = _power(m["power"][2:])
         value, half = 10.0**power, 0.5 * 10.0**power
+    if not sign and (minus := _MINUS.search(plain[max(0, start - 10) : start])):
+        sign, start = "-", start - len(minus[0])
     unit, scale = _unit((m["suffix"] or "").strip().lstrip("-"))
     value, half = value * scale, half * scale
     return Numeral(text[start:end], start, end, -value if sign == "-" else value, half, unit)

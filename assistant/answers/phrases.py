@@ -79,3 +79,36 @@ OF_UNIT = {
     "GB": re.compile(r"memory|gb\b", re.IGNORECASE),
 }
 """Metrics (or formulas) in which a number with this unit may be given."""
+
+USERS = re.compile(
+    r"\byour?\b(?! run\b| log\b| training\b)[^;]{0,120}?\b(?:not in (?:this|the) log|(?:does|do|did) not|doesn't|don't|differs?)\b"
+    r"|你(?:说|提到|写|问|给|看到)?的?[^。；]{0,60}?(?:不在这份|不在日志|日志里没有|日志中没有|与日志不|和日志不|对不上)",
+    re.IGNORECASE,
+)
+"""A sentence that sets the user's own figures against the log."""
+BATCH = re.compile(
+    r"(?:批内|批次内|同一批(?:里|内)?|\b(?:in|within|over|of) (?:the|this|that|a|one) batch\b|\bbatch (?:range|spread)\b)[^。；;]{0,40}$",
+    re.IGNORECASE,
+)
+"""Before a numeral: it is one of the batch's extremes, not its mean."""
+ADVISES = re.compile(
+    r"(?:^|\b(?:to|and|then|or)\s|[,:;]\s)[\s\W]*(?:try|set|lower|raise|reduce|increase|decrease|keep|watch)\b|\b(?:should|try|watch)\b"
+    r"|试|设|调|建议|应|把|将|看|观察|保持|先",
+    re.IGNORECASE,
+)
+"""A setting to try, no value of the run."""
+OF_THIS_RUN = re.compile(
+    r"\b(?:this|your) (?:run|log|job|training)\b[^.;]{0,24}\b(?:is|was|uses?|used|ran|runs|comes?|made|done|written|printed)\b"
+    r"|(?:这次|这份|你的)(?:训练|日志|运行)[^。；，]{0,8}(?:是|用|来自)",
+    re.IGNORECASE,
+)
+"""A sentence that says of this run what it is or uses."""
+BECOMES = re.compile(r"\b(?:becomes?|became|turn(?:s|ed)?(?: into)?|goes|went)\s*[`*]*$|(?:变成|变为|成)了?\s*[`*]*$", re.IGNORECASE)
+STRICTLY_GENERAL = re.compile(
+    r"\b(?:usual\w*|typical\w*|normally|generally|in general|commonly|often|should|would|could|may|might|if|when"
+    r"|rule of thumb|expect\w*|e\.g|for example)\b"
+    r"|通常|一般|往往|常见|应|如果|若|当|可能|例如|比如|会",
+    re.IGNORECASE,
+)
+"""A sentence that cannot be meant of this run alone."""
+MORE_THAN = re.compile(r"(?:\bmore than|\bover|\bpassed|\bpast|\bbeyond|\bexceed(?:s|ed)|超过了?|不止|多于|过了)\s*[`*]*$", re.IGNORECASE)

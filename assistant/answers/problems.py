@@ -14,7 +14,7 @@ from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.naming import family, first_names
 from assistant.diagnosis.order import stops
 from assistant.diagnosis.story import dated, story
-from assistant.diagnosis.translate import words
+from assistant.diagnosis.translate import ELSEWHERE, words
 from assistant.lexicon import known_metrics
 
 FEW_STEPS = 10
@@ -39,12 +39,28 @@ def finding(context: Context) -> list[str]:
     if not present and names[0].startswith(("crash", "hang")) and crashed(context):
         return crash(context)
     if not present:
-        return _not_present(context, names[0])
+        near = _kin(context, names[0])
+        return told(context, near) if near is not None else _not_present(context, names[0])
     if context.question.follow_up and all(f.severity == "info" for f in present) and BARE_WHY.search(context.question.text.lower()):
         return top_why(context)
     order = context.question.findings if context.question.follow_up else [f.id for f in context.diagnosis.findings]
     lead = min(present, key=lambda f: (f.severity == "info", list(order).index(f.id)))
     return told(context, lead)
+
+
+def _kin(context: Context, name: str) -> Finding | None:
+    """The grave fault of this log that is what the question means, when the finding itself could not be checked: the cards name each
+    other, and both rest on one metric ("entropy collapse" of a log too short to show a fall)."""
+    if not any(u.finding == name for u in context.diagnosis.unknown):
+        return None
+    detectors, listed = registered(), set(card(f"findings/{name}").front.get("related") or ())
+    own = set(detectors[name].needs[:1]) if name in detectors else set()
+    for other in context.diagnosis.faults:
+        theirs = detectors[other.id].needs[:1] if other.id in detectors else ()
+        linked = f"findings/{other.id}" in listed or f"findings/{name}" in (card(f"findings/{other.id}").front.get("related") or ())
+        if linked and (not own or not theirs or own & set(theirs)) and other.severity in ("critical", "high"):
+            return other
+    return None
 
 
 def top_why(context: Context) -> list[str]:
@@ -133,6 +149,8 @@ def needs(context: Context, what: str) -> str:
 
 def needed(context: Context, what: str) -> str:
     """``needs`` in plain text, by this log's own names; "" where it is something that this framework does not have."""
+    if what == ELSEWHERE:
+        return ""
     text = render.needs(what, context.language)
     if what in known_metrics():
         run = context.diagnosis.run

@@ -27,6 +27,8 @@ BY_UPDATES = frozenset({"policy_step_kl", "policy_clip_fraction", "policy_clip_f
 """Metrics that read differently with one update a step and with several."""
 EXCERPT = 400
 """Characters of a line of the log that are shown."""
+CALLS = 5
+"""Innermost calls of a traceback that are shown."""
 SHORT_LOG = 3
 """Records up to which the other metrics are given with their values."""
 UNKNOWN = 14
@@ -128,7 +130,16 @@ def _detail(finding: Finding) -> Write:
         lines = []
         if reasons := render.causes(finding, language)[:4]:
             lines.append(f"   {words['causes']}: " + "; ".join(reasons))
+        settled = {
+            fix["key"]: fix["to"]
+            for f in context.diagnosis.findings
+            if f.id in finding.follows
+            for fix in render.fixes(f, run)
+            if fix["to"] is not None
+        }
         for fix in render.fixes(finding, run, language)[:4]:
+            if fix["key"] and fix["to"] is not None and settled.get(fix["key"], fix["to"]) != fix["to"]:
+                continue  # the earlier finding moves this setting elsewhere
             change = change_text(context, fix, finding.id)
             lines.append(f"   {words['fix']}: {change}{fix['why']}" + (f" ({words['check']}: {fix['check']})" if fix["check"] else ""))
         if finding.severity != "info" and (against := render.rules_out(finding, language)[:2]):
@@ -286,12 +297,30 @@ def _excerpts(context: Context) -> list[Section]:
     if not rows:
         return []
     crash = any(f.excerpt for f in context.diagnosis.faults)
+    rows |= _beside(context)
     lines = sorted(rows.items())[:16]
     return [
         Section(
             "excerpt", "log text", 2.6 if crash else 19, 7, lambda c: "\n".join(f"line {line}: {_cut(flat(text))}" for line, text in lines)
         )
     ]
+
+
+def _beside(context: Context) -> dict[int, str]:
+    """What the log prints beside a crash: the biggest processes of a node out of memory, and the calls that led to an exception."""
+    run = context.diagnosis.run
+    crashes = {f.id for f in context.diagnosis.faults if f.id.startswith("crash")}
+    out: dict[int, str] = {}
+    for event in run.events:
+        if event.kind == "memory-user" and "crash-host-oom" in crashes and len(out) < 6:
+            n = int(event.data.get("repeats", 1))
+            out[event.line] = event.text + (f" (and {n - 1} more such lines)" if n > 1 else "")
+        frames = event.data.get("frames")
+        if crashes and frames and (event.fatal or event.kind == "traceback-unfinished"):
+            calls = [f"{str(one['file']).rpartition('/')[2]}:{one['line']} {one['function']}" for one in list(frames)[-CALLS:]]
+            out.setdefault(event.line, event.text)
+            out[event.line] = f"{out[event.line][:EXCERPT]} [calls: {' > '.join(calls)}]"
+    return out
 
 
 # Cards

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from assistant.answers.about import speaks, terms_of
 from assistant.answers.context import Context, asked_settings, course
-from assistant.answers.evidence import code, plain_value, shortened
+from assistant.answers.evidence import code, picked, plain_value, shortened
 from assistant.answers.words import ADVISED
 from assistant.cards import Card, in_folder, pick
 from assistant.config_cards import UNLISTED, card_of
@@ -26,6 +27,8 @@ def settings(context: Context) -> list[str]:
     advice = bool(ADVISED.search(normal(context.question.text))) or bool(context.question.intents & {"change", "normal"})
     parts: list[str] = []
     for key in keys[:MOST]:
+        if "why" in context.question.intents and (reason := _reason(context, key)):
+            parts.append(reason)
         parts.append(_one(context, key))
         if key == BATCH and key not in context.diagnosis.run.config and (derived := responses_per_step(context.view)) is not None:
             parts.append(
@@ -46,6 +49,13 @@ def settings(context: Context) -> list[str]:
     elif advice:
         parts.append(context.say("setting_no_reason"))
     return parts
+
+
+def _reason(context: Context, key: str) -> str:
+    """What the card says to mind of a setting, when it speaks of the question's own words."""
+    about, terms = card_of(key), terms_of(context)
+    text = pick(about.front.get("pitfalls"), context.language) if about else ""
+    return picked(text, terms, 40, context.language) if text and speaks(text, terms) else ""
 
 
 def _advice(context: Context, about: Card) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assistant.answers.between import Pair, between
 from assistant.answers.context import Context
@@ -16,6 +17,7 @@ from assistant.answers.question import Question, Turn, understand
 from assistant.answers.run_words import Meant, meant_runs
 from assistant.answers.tokens import Counter
 from assistant.diagnosis.finding import Diagnosis
+from assistant.diagnosis.naming import metric_card
 from assistant.diagnosis.view import RunView
 from assistant.lexicon import of_run
 from assistant.messages import Language, say
@@ -78,7 +80,22 @@ def talk_about(
 def understood(text: str, diagnosis: Diagnosis, view: RunView, language: Language | None, history: Sequence[Turn]) -> Question:
     """The question as it reads for this run."""
     present = {name.canonical for name in view.names.values()}
-    return understand(text, run_lexicon=of_run(diagnosis.run), present=present, language=language, history=history)
+    asked = understand(text, run_lexicon=of_run(diagnosis.run), present=present, language=language, history=history)
+    metrics = tuple(dict.fromkeys(_printed_sibling(metric, asked, present) for metric in asked.metrics))
+    return asked if metrics == asked.metrics else replace(asked, metrics=metrics)
+
+
+def _printed_sibling(metric: str, asked: Question, present: set[str]) -> str:
+    """``metric``, or the one that this log prints of the same card ("skipped" is what Megatron calls "number of skipped iterations").
+
+    Another statistic of the same quantity, or a metric that was asked for by its key, is not exchanged.
+    """
+    key = asked.key_of(metric) or ""
+    if metric in present or re.search(r"[/_.]", key) or "missing" in asked.properties:
+        return metric
+    mine = metric_card(metric)
+    near = [name for name in present if name and metric_card(name) == mine and set(name.split("_")) & set(metric.split("_"))]
+    return near[0] if mine and len(near) == 1 else metric
 
 
 def context_of(talk: Talk, index: int, history: Sequence[Turn], evidence: Evidence | None = None) -> Context:

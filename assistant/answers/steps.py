@@ -47,6 +47,17 @@ class Moved:
     of_time: bool
 
 
+def _only_validation(context: Context, step: int) -> bool:
+    """Whether nothing but validation was printed at the step while other steps have training metrics."""
+    checked = {one.series.name for one in context.view.validations()}
+    here = [
+        name for name in context.diagnosis.run.columns if (s := context.view.printed(name)) is not None and s.index_at(step) is not None
+    ]
+    other = [name for name in context.diagnosis.run.columns if not name.startswith(("val", "eval", "test"))]
+    seen = [name for name in here if name not in checked and not name.startswith(("val", "eval", "test", "training/"))]
+    return bool(here) and not seen and len(other) > len(here)
+
+
 def happened(context: Context) -> list[str]:
     """What a step did: the values that left their level, findings that begin there, events; else the main values."""
     step = context.question.steps[0]
@@ -71,6 +82,8 @@ def happened(context: Context) -> list[str]:
         shown = context.evidence.count(here, "step looked at").text
         n = context.evidence.count(len(moved), f"metrics far from their level at step {here}").text
         parts.append(context.say("step_moved" if len(moved) > SHOWN else "step_moved_all", step=shown, n=n, rows=context.joined(rows)))
+    elif _only_validation(context, here):
+        parts.append(context.say("step_validation_only", step=context.evidence.count(here, "step looked at").text))
     elif np.count_nonzero(steps < here) < FEW_BEFORE:
         parts.append(context.say("step_no_before", step=context.evidence.count(here, "step looked at").text))
     else:

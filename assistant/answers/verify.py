@@ -23,9 +23,15 @@ What is checked, and how strictly:
   of reasons, options or steps to take.
 * Direction words are checked only where they claim something of this run: conditions, advice, negations and general statements
   are left alone, and so is a part of a run that the words do not bound by steps.
+* What is said of all values ("never below 0.1", "always 0.4", "did not change", "back to its start", "becomes negative", "highest at the
+  end", "the third highest at step 66") is held against every printed one. Fractions ("a quarter of its start", 三分之一, ¼) and multiples
+  in words are recomputed like percentages.
 * Keys in code, or shaped like ``actor/pg_loss`` or ``algorithm.gamma``, must exist in the log, in a card, or in the user's words.
 * "The run is healthy" against findings, "the run has collapsed" without any, and a finding that was checked and is fine, are
   contradictions; a finding that neither the checks nor the shown cards carry is marked as the model's own guess.
+* Limits: a step that is known (named by a fact or the user) is not checked to be the one at which something began; a value beside a step
+  in words (第二百步, "step two hundred") is checked without it; dates, circled and raised digits, 1/4 in digits and ranks without a step
+  are not read; a fraction passes when it fits any pair of values that are told of its metric.
 * Links keep their text, images and HTML lose their effect.
 """
 
@@ -44,6 +50,7 @@ from assistant.answers.names import without_active_content, wrong_names
 from assistant.answers.numbers import Number
 from assistant.answers.numerals import Numeral, numerals
 from assistant.answers.scope import scoped
+from assistant.answers.universals import holding_bounds, wrong_universals
 from assistant.messages import Language, say
 
 _PLACEHOLDER = re.compile(r"\{\{?\s*([EK]\d+)(?:\.(value|step|line|text))?\s*\}\}?")
@@ -97,9 +104,12 @@ def check_text(text: str, cited: Mapping[int, str], grounds: Grounds, language: 
     previous = None
     for row in rows:
         quoted = grounds.quoted(row.text)
+        holding = holding_bounds(row, grounds.series)
         for numeral, proof in matcher.match(row, previous):
             if proof is None:
                 continue
+            if proof.status == "unverified" and numeral.start in holding:
+                proof = Proof("derived")
             if quoted and proof.status == "unverified":
                 proof = Proof("knowledge")
             numbers.append(Number(numeral.text, numeral.start, proof.status, proof.source))
@@ -113,6 +123,7 @@ def check_text(text: str, cited: Mapping[int, str], grounds: Grounds, language: 
         printed = {key: grounds.series(key) for mention in row.mentions for key in mention.keys}
         for claim in wrong_directions(row, printed, settled(row.numbers) | matcher.changes):
             issues.append(Issue("direction", claim.start, claim.end, claim.text, say(f"verify.{claim.right}", language)))
+        issues += [Issue("number", start, end, text[start:end], right) for start, end, right in wrong_universals(row, grounds.series)]
         issues += [Issue(kind, start, end, text[start:end], right) for kind, start, end, right in judged(row, grounds, language)]
         if any(m.kind == "metric" for m in row.mentions) or not row.text.strip(" \n*-#>"):
             previous = row

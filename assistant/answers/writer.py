@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from assistant.answers import about, compare, follow_ups, general, moments, of_run, problems, settings, speed, steps, stretches, values
+from assistant.answers.brief import brief
 from assistant.answers.context import Context, asked_settings
 from assistant.lexicon import MAX_QUESTION
 
@@ -75,7 +76,8 @@ def write(context: Context) -> str:
     parts = [part for part in writer(context) if part]
     if question.intent in ("top_why", "why", "change", "finding") and question.earlier:
         keep = context.say("label_do").strip() if "change" in question.intents else ""
-        parts = _not_again(parts, question.earlier, keep) or follow_ups.more(context)
+        watch = context.say("label_watch").strip()
+        parts = _not_again(parts, question.earlier, keep, watch) or follow_ups.more(context)
     if question.settings and question.intent != "setting":
         parts.append(asked_settings(context, "\n".join(parts)))
     if (
@@ -85,18 +87,20 @@ def write(context: Context) -> str:
         and (line := problems.urgent(context))
     ):
         parts.append(line)
+    if question.intent not in ("more", "sure", "two_steps"):
+        parts = brief(context, parts)
     if len(question.text) > MAX_QUESTION:
         parts.append(context.say("long_question"))
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
-def _not_again(parts: list[str], earlier: str, keep: str) -> list[str]:
+def _not_again(parts: list[str], earlier: str, keep: str, watch: str) -> list[str]:
     """``parts`` without the paragraphs of the answer right before, but for those that begin with ``keep``; none when hardly anything
     would be left."""
     kept = [part for part in parts if part.strip() not in earlier or (keep and part.startswith(keep))]
     if len(kept) == len(parts):
         return parts
-    return kept if sum(len(part) for part in kept) > 60 else []
+    return kept if sum(len(part) for part in kept if not part.startswith(watch)) > 60 else []
 
 
 def followups(context: Context, most: int = 3) -> list[str]:

@@ -27,6 +27,11 @@ TEXT: dict[str, tuple[str, str]] = {
     # Verdicts on a metric
     "fault": ("Not normal: {title}{since}.", "不正常：{title}{since}。"),
     "fault_low": ("Worth a look, not urgent: {title}{since}.", "值得留意，但不紧急：{title}{since}。"),
+    "step_validation_only": (
+        "Step {step} holds nothing but validation: the model is tested there without a training step, so the line has no training "
+        "metrics and looks different. That is normal (`trainer.val_before_train` before the first step).",
+        "第 {step} 步只有验证：那里只测试模型、没有训练，所以这一行没有训练指标，看起来不一样。这是正常的（第一步之前由 `trainer.val_before_train` 控制）。",
+    ),
     "info": ("Looks odd, but is normal here: {title}.", "看着奇怪，但在这里属于正常：{title}。"),
     "harmless": ("Looked at as “{title}”, and no harm is seen.", "按「{title}」检查过，没有看到危害。"),
     "passed": (
