@@ -208,12 +208,20 @@ class Setting(Model):
     to: Any = None
 
 
+class Trainer(Model):
+    """One of a framework's trainers: the metrics that only it ``prints``, and where its settings differ from the framework's usual ones."""
+
+    prints: list[str]
+    settings: dict[str, str | Setting | None]
+
+
 class FrameworkCard(Sourced):
     """``settings`` maps verl's settings, in which the cards give their advice, to this framework's own."""
 
     aliases: Aliases
     short: Exact
     settings: dict[str, str | Setting | None] = {}
+    trainers: list[Trainer] = []
 
 
 class Threshold(Model):

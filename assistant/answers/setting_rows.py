@@ -12,7 +12,7 @@ from assistant.answers.setting_values import known_from, printed_setting
 from assistant.config_cards import UNLISTED, default
 from assistant.diagnosis import render
 from assistant.diagnosis.naming import family
-from assistant.diagnosis.translate import own_settings
+from assistant.diagnosis.translate import settings_of
 
 MAIN_SETTINGS = (
     "algorithm.adv_estimator",
@@ -52,7 +52,7 @@ def _own(key: str, context: Context) -> Iterator[str]:
     run = context.diagnosis.run
     if key in run.config or "." not in key or family(run.framework) == "verl" or run.framework == "unknown":
         yield key
-    elif own := (own_settings(run.framework).get(key) or {}).get("key"):
+    elif own := (settings_of(run).get(key) or {}).get("key"):
         yield str(own)
 
 

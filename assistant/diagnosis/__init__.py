@@ -14,7 +14,7 @@ from assistant.diagnosis.enough import enough
 from assistant.diagnosis.finding import Diagnosis, Finding, NotChecked, Quantity, Severity, Unknown
 from assistant.diagnosis.naming import log_kind
 from assistant.diagnosis.order import in_order
-from assistant.diagnosis.translate import own_needs, words
+from assistant.diagnosis.translate import of_trainer, own_needs, words
 from assistant.diagnosis.view import RunView
 from assistant.run import Run
 
@@ -37,7 +37,7 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
         if not found and (change := ends.look(one.id, view)):
             outcome, found = None, [change]
         if isinstance(outcome, NotChecked):
-            unknown.append(Unknown(one.id, own_needs(outcome.needs, run.framework, kind)))
+            unknown.append(Unknown(one.id, own_needs(outcome.needs, run.framework, kind, of_trainer(run))))
             continue
         findings.extend(replace(f, severity=f.severity or _severity(f.id), words=said) for f in found)
         reported = {f.id for f in found}

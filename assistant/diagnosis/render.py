@@ -10,7 +10,7 @@ from assistant.diagnosis.finding import Diagnosis, Finding
 from assistant.diagnosis.fix_values import change
 from assistant.diagnosis.settings import settings
 from assistant.diagnosis.stepless import UNKNOWN, without_steps
-from assistant.diagnosis.translate import own_fix
+from assistant.diagnosis.translate import of_trainer, own_fix
 from assistant.diagnosis.view import era_matches
 from assistant.messages import Language, has, say
 from assistant.run import Note, Run, Style, json_value
@@ -61,13 +61,13 @@ def fixes(finding: Finding, run: Run, language: Language = "en") -> list[dict[st
         wanted = finding.fixes
         by_id = {row["id"]: row for row in rows}
         rows = [{**by_id[name], "to": by_id[name].get("to") if to is None else to} for name, to in wanted.items()]
-    observed, era = settings(run), _era(run)
+    observed, era, trainer = settings(run), _era(run), of_trainer(run)
     out = []
     for generic in rows:
         key = _spelled(generic.get("key"), run, observed)
         if isinstance(generic.get("key"), Mapping) and key is None:
             continue
-        row = own_fix(generic, key, run.framework)
+        row = own_fix(generic, key, run.framework, trainer)
         if row is None:
             continue
         setting = row.get("key") if key is not None or row is not generic else None

@@ -17,6 +17,10 @@ from assistant.diagnosis.naming import family, first_names, tables
 
 if TYPE_CHECKING:
     from assistant.diagnosis.view import RunView
+    from assistant.run import Run
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""A setting's name → ``{"key", "default", "to"}``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +48,11 @@ ELSEWHERE = "elsewhere"
 """What a check needs, where this framework, or what it trains, has nothing of the kind."""
 
 
-def own_needs(needs: str, framework: str, kind: str = "rl") -> str:
+def own_needs(needs: str, framework: str, kind: str = "rl", trainer: Settings | None = None) -> str:
     """What a check needs (a canonical metric, a key or a setting of verl) as the framework whose log it is calls it.
 
     A key that it does not print becomes the canonical metric, which is told by its title; a setting that it does not have, `ELSEWHERE`.
-    ``kind``: what the log trains (`naming.KINDS`); settings of the policy mean nothing where there is none.
+    ``kind``: what the log trains (`naming.KINDS`); settings of the policy mean nothing where there is none. ``trainer``: `of_trainer`.
     """
     if (
         family(framework) in ("verl", "unknown")
@@ -67,7 +71,7 @@ def own_needs(needs: str, framework: str, kind: str = "rl") -> str:
     no_policy = kind != "rl" and family(framework) == "trl"  # whose trainers share settings
     own: list[str] = []
     for key, value in settings:
-        place = own_settings(framework).get(key) or {}
+        place = _renamed(own_settings(framework).get(key) or {}, trainer) or {}
         if not place.get("key") or (no_policy and not key.startswith("trainer.")):
             return ELSEWHERE
         to = place.get("to", value)
@@ -98,7 +102,7 @@ def words(view: RunView) -> Words | None:
             table[key] = series.name
         elif canonical in usual:
             table[key] = usual[canonical]
-    for key, row in own_settings(framework).items():
+    for key, row in settings_of(view.run).items():
         if row.get("key"):
             table[key] = str(row["key"])
     return Words(table, _pattern())
@@ -140,7 +144,36 @@ def own_settings(framework: str) -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def own_fix(row: Mapping[str, Any], key: str | None, framework: str) -> Mapping[str, Any] | None:
+def of_trainer(run: Run) -> Settings:
+    """Settings by which a trainer differs from the others of its framework: usual name → its own (``key`` None: it has none).
+
+    Which trainer it is, is told by what it alone prints (``trainers:`` of the framework's card, the last that fits).
+    """
+    found: Settings = {}
+    for name in tables(run.framework):
+        card = cards().get(f"frameworks/{name}")
+        for trainer in (card.front.get("trainers") if card else None) or ():
+            if all(key in run.columns for key in trainer["prints"]):
+                found = {key: row if isinstance(row, Mapping) else {"key": row} for key, row in trainer["settings"].items()}
+    return found
+
+
+def settings_of(run: Run) -> Settings:
+    """`own_settings` of the trainer whose log this is."""
+    trainer = of_trainer(run)
+    own = own_settings(run.framework)
+    return {key: _renamed(row, trainer) or {"key": None} for key, row in own.items()} if trainer else own
+
+
+def _renamed(row: Mapping[str, Any], trainer: Settings | None) -> Mapping[str, Any] | None:
+    """``row`` with the trainer's name and default for its setting; None when the trainer has no such setting."""
+    change = (trainer or {}).get(str(row.get("key")))
+    if change is None:
+        return row
+    return {**row, "default": None, **change} if change.get("key") else None
+
+
+def own_fix(row: Mapping[str, Any], key: str | None, framework: str, trainer: Settings | None = None) -> Mapping[str, Any] | None:
     """A fix of a card as this framework can carry it out; None when it cannot.
 
     ``row`` may say so itself (``frameworks:``, ``only:``); else its setting is looked up. A step that is no setting stays as it is.
@@ -152,7 +185,7 @@ def own_fix(row: Mapping[str, Any], key: str | None, framework: str) -> Mapping[
     for name in names:
         if name in (row.get("frameworks") or {}):
             said = row["frameworks"][name]
-            return None if said is None else {**row, "default": None, **said}
+            return None if said is None else _renamed({**row, "default": None, **said}, trainer)
     if family(framework) == "verl" or framework == "unknown" or key is None:
         return {**row, "key": key} if key is not None else row
     place = own_settings(framework).get(key)
@@ -160,4 +193,4 @@ def own_fix(row: Mapping[str, Any], key: str | None, framework: str) -> Mapping[
         return None if "." in key else {**row, "key": key}
     if not place.get("key"):
         return None
-    return {**row, "default": None, **place}
+    return _renamed({**row, "default": None, **place}, trainer)

@@ -8,7 +8,7 @@ from assistant.cards import cards
 from assistant.diagnosis import RunView, diagnose
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.render import causes, fixes, summary
-from assistant.diagnosis.translate import ELSEWHERE, own_fix, own_needs, own_settings, words
+from assistant.diagnosis.translate import ELSEWHERE, of_trainer, own_fix, own_needs, own_settings, settings_of, words
 from tests.builders import run_of
 
 GRPO = {"reward": [0.1] * 30, "completions/mean_length": [200.0] * 30, "entropy": [0.4] * 30, "kl": [0.001] * 30}
@@ -123,3 +123,21 @@ def test_settings_of_a_policy_are_not_asked_of_a_run_without_one() -> None:
     assert own_needs("trainer.test_freq=10", "trl", "supervised") == "eval_steps=10"
     sft = diagnose(run_of({"loss": [1.0 - 0.01 * n for n in range(30)], "grad_norm": [1.0] * 30}, framework="hf-trainer"))
     assert not {row.needs for row in sft.unknown if "actor_rollout_ref" in row.needs or "beta" in row.needs}
+
+
+def test_a_trainer_that_differs_from_its_framework_is_advised_in_its_own_settings() -> None:
+    """TRL's PPOTrainer has ``num_ppo_epochs`` and ``cliprange``, but neither ``num_iterations`` nor ``num_generations`` (0.15.2 ppo_config.py)."""
+    grpo = run_of({"loss": [0.1] * 3}, framework="trl")
+    ppo = run_of({"objective/kl": [1.0] * 3, "policy/approxkl_avg": [0.1] * 3, "val/clipfrac_avg": [0.1] * 3}, framework="trl")
+    names = {
+        "actor_rollout_ref.actor.ppo_epochs": ("num_iterations", "num_ppo_epochs"),
+        "actor_rollout_ref.actor.clip_ratio": ("epsilon", "cliprange"),
+        "data.max_response_length": ("max_completion_length", "response_length"),
+        "actor_rollout_ref.rollout.n": ("num_generations", None),
+        "actor_rollout_ref.actor.optim.lr": ("learning_rate", "learning_rate"),
+    }
+    for key, (usual, own) in names.items():
+        assert settings_of(grpo)[key]["key"] == usual
+        assert settings_of(ppo)[key]["key"] == own
+        fix = own_fix({"id": "x", "key": key}, key, "trl", of_trainer(ppo))
+        assert (fix or {}).get("key") == own
