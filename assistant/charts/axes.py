@@ -55,7 +55,7 @@ def lay_out(figure: Figure, panels: Panels, width: int, words: Words) -> None:
             else:
                 _lines(axes, panel, panels, words)
             _onset(axes, panels, across, words, lift=5 if beside else 19, labelled=index == 0)
-            _steps_axis(axes, words, labelled=index == last)
+            _steps_axis(axes, words, labelled=index == last, from_start=bool(panels.starts))
     if panels.runs:
         _run_legend(figure, height, width, words)
 
@@ -70,13 +70,14 @@ def _frame(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def _steps_axis(axes: Axes, words: Words, *, labelled: bool) -> None:
+def _steps_axis(axes: Axes, words: Words, *, labelled: bool, from_start: bool = False) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
     axes.xaxis.set_major_locator(MaxNLocator(nbins=8, integer=True, min_n_ticks=1))
     if labelled:
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0f}"))
-        axes.set_xlabel(words.say("step", "step"), fontsize=9, color=palette.SOFT, labelpad=3)
+        name = words.say("step_from_start", "steps since start") if from_start else words.say("step", "step")
+        axes.set_xlabel(name, fontsize=9, color=palette.SOFT, labelpad=3)
     else:
         axes.xaxis.set_major_formatter(NullFormatter())
 

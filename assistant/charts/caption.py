@@ -16,6 +16,8 @@ def caption(panels: Panels, language: Language = "en") -> str:
     curves = panels.curves
     if panels.runs:
         said.append(say("charts.runs", language, a=panels.runs[0], b=panels.runs[1]))
+    if panels.starts:
+        said.append(say("charts.from_starts", language, a=panels.starts[0], b=panels.starts[1]))
     if curves:
         total, shown = sum(curve.total for curve in curves), sum(len(curve.values) for curve in curves)
         key = ("all" if shown == total else "thinned") + ("_smoothed" if panels.window else "")
@@ -44,7 +46,12 @@ def spoken(panels: Panels, language: Language = "en") -> str:
     said = [say("charts.plot_of", language, metrics=_listed(panels.names, language))]
     for curve in panels.curves:
         name = f"{curve.name} ({curve.run})" if curve.run else curve.name
-        ends = {"first": curve.texts[0], "first_step": int(curve.steps[0]), "last": curve.texts[-1], "last_step": int(curve.steps[-1])}
+        ends = {
+            "first": curve.texts[0],
+            "first_step": int(curve.steps[0]) + curve.start,
+            "last": curve.texts[-1],
+            "last_step": int(curve.steps[-1]) + curve.start,
+        }
         said.append(say("charts.spoken", language, name=name, **ends))
     return (". " if language == "en" else "。").join([said[0], ("" if language == "zh" else " ").join(said[1:])]).strip()
 

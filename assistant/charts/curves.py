@@ -35,7 +35,8 @@ class Curve:
 
     ``texts`` are the digits as printed, ``lines`` the log's lines, ``marked`` the indices of evidence. ``total`` counts the values there
     were, ``n_broken`` the non-finite ones among them. ``smooth`` is the moving mean where one was asked for, shape (n,). ``run`` is "A"
-    or "B" where two runs are drawn.
+    or "B" where two runs are drawn. ``start`` is the run's step that stands at 0 where runs are laid over each other by their starts:
+    ``steps`` then count from it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Curve:
     n_broken: int = 0
     smooth: FloatArray | None = None
     run: str = ""
+    start: int = 0
 
     @property
     def broken(self) -> IntArray:
@@ -126,7 +128,8 @@ class Panels:
 
     ``onset`` and ``until`` mark where a finding holds, ``window`` is the moving mean's width (0: nothing smoothed), ``runs`` what the
     two runs are called, ``missing`` asked-for metrics without two values to draw, ``beyond`` those past the most panels of one chart,
-    ``linear`` those that were to have a logarithmic axis and have no value above 0.
+    ``linear`` those that were to have a logarithmic axis and have no value above 0, ``starts`` the steps at which the two runs begin
+    where both are drawn from their starts.
     """
 
     panels: tuple[Panel, ...] = ()
@@ -137,6 +140,7 @@ class Panels:
     missing: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     linear: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.panels)

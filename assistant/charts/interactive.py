@@ -36,7 +36,7 @@ def figure(panels: Panels, language: Language = "en", *, mark: int | None = None
     data: list[dict[str, Any]] = []
     layout = _layout(panels, zoom)
     layout["xaxis"] = _axis(anchor=f"y{len(panels.panels)}" if len(panels.panels) > 1 else "y", fixedrange=not zoom)
-    layout["xaxis"]["title"] = {"text": say("charts.step", language), "standoff": 6}
+    layout["xaxis"]["title"] = {"text": say("charts.step_from_start" if panels.starts else "charts.step", language), "standoff": 6}
     if panels.steps:
         layout["xaxis"]["range"] = list(edges(np.array(panels.steps, float)))
     gap = 0.2 / len(panels.panels)
@@ -111,6 +111,8 @@ def _traces(curve: Curve, panel: LinePanel, axis: str, span: tuple[float, float]
     colour = palette.RUNS[1 if curve.run == "B" else 0] if curve.run else palette.LINE
     common = {"type": "scatter", "xaxis": "x", "yaxis": axis, "hovertemplate": _hover(curve, language), "showlegend": False}
     about = [[_text(text), int(line)] for text, line in zip(curve.texts, curve.lines.tolist(), strict=True)]
+    if curve.start:  # what stands on the axis is not the step that the log prints
+        about = [[*row, step] for row, step in zip(about, (curve.steps + curve.start).tolist(), strict=True)]
     every = np.arange(len(curve.values))
 
     def trace(rows: Any, heights: list[float | None], **more: Any) -> dict[str, Any]:
@@ -165,11 +167,12 @@ def _run_key(letter: str, name: str, language: Language) -> dict[str, Any]:
 def _hover(curve: Curve, language: Language) -> str:
     """Plotly's template: the name once, each point's own text, step and line."""
     name = _text(curve.name).replace("%", "&#37;") + (f" ({curve.run})" if curve.run else "")
-    return f"{name} = <b>%{{customdata[0]}}</b><br>{_where(language)}<extra></extra>"
+    return f"{name} = <b>%{{customdata[0]}}</b><br>{_where(language, curve.start)}<extra></extra>"
 
 
-def _where(language: Language) -> str:
-    step, line = say("charts.since", language, step="%{x:d}"), say("charts.line", language, line="%{customdata[1]}")
+def _where(language: Language, start: int = 0) -> str:
+    step = say("charts.since", language, step="%{customdata[2]}" if start else "%{x:d}")
+    line = say("charts.line", language, line="%{customdata[1]}")
     return f"{step} · {line}"
 
 

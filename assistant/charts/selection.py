@@ -81,12 +81,16 @@ def overlaid(
     parted: int | None = None,
 ) -> Panels:
     """Two runs over each other by step. A name is looked up in each run by what it means, so that renamed keys meet; values are in the
-    metric's own unit where the two runs print different ones. ``parted`` is a step to mark."""
+    metric's own unit where the two runs print different ones. ``parted`` is a step to mark. Runs whose steps lie far apart are drawn
+    from their starts (``Panels.starts``)."""
+    starts = _starts(a, b) if first is None and last is None else ()
     panels: list[LinePanel] = []
     missing: list[str] = []
     beyond: list[str] = []
     for name in dict.fromkeys(names):
-        one, other = (drawable(view, _called(name, view, a, b), first, last) for view in (a, b))
+        one, other = (_drawable(view, _called(name, view, a, b), first, last, 1) for view in (a, b))
+        if max(len(one or ()), len(other or ())) < 2:  # one value is drawn beside a curve, not by itself
+            one = other = None
         if (one is None and other is None) or len(panels) == MOST_PANELS:
             (missing if one is None and other is None else beyond).append(name)
             continue
@@ -94,10 +98,27 @@ def overlaid(
         if one is not None and other is not None and one.scale != other.scale:
             drawn = [(letter, _scaled(series)) for letter, series in drawn]
         curves = tuple(curve_of(series, run=letter, window=window, most=most) for letter, series in drawn)
+        if starts:
+            curves = tuple(_from_start(curve, starts["AB".index(curve.run)]) for curve in curves)
         panels.append(_line_panel(drawn[-1][1].name, b if other is not None else a, curves, [s for _, s in drawn], logarithmic))
     smoothed = window if window > 1 else 0
     linear = _linear(panels, logarithmic)
-    return Panels(tuple(panels), parted, None, smoothed, runs, tuple(missing), tuple(beyond), linear)
+    marked = None if starts else parted
+    return Panels(tuple(panels), marked, None, smoothed, runs, tuple(missing), tuple(beyond), linear, starts)
+
+
+def _starts(a: RunView, b: RunView) -> tuple[int, ...]:
+    """The first steps of two runs between which there are more steps than in either of them; else ()."""
+    spans = [(int(steps.min()), int(steps.max())) for steps in (view.steps for view in (a, b)) if len(steps)]
+    if len(spans) < 2:
+        return ()
+    (low_a, high_a), (low_b, high_b) = spans
+    gap = max(low_b - high_a, low_a - high_b)
+    return (low_a, low_b) if gap > max(high_a - low_a, high_b - low_b, 1) else ()
+
+
+def _from_start(curve: Curve, start: int) -> Curve:
+    return replace(curve, steps=curve.steps - start, start=start)
 
 
 def against(
@@ -168,11 +189,15 @@ def times_of(view: RunView, *, first: int | None = None, last: int | None = None
 
 def drawable(view: RunView, name: str, first: int | None = None, last: int | None = None) -> Series | None:
     """The metric's values that have a step, inside the range; None when there are not two."""
+    return _drawable(view, name, first, last, 2)
+
+
+def _drawable(view: RunView, name: str, first: int | None, last: int | None, least: int) -> Series | None:
     series = view.printed(name) if name in view.run.columns else view[name]
     if series is None:
         return None
     series = series.take((series.steps != NO_STEP) & _within(series.steps, first, last))
-    return series if len(series) >= 2 else None
+    return series if len(series) >= least else None
 
 
 def _within(steps: IntArray, first: int | None, last: int | None) -> NDArray[np.bool_]:

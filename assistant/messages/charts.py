@@ -48,6 +48,11 @@ TEXT: dict[str, tuple[str, str]] = {
         "共 {n} 步，画出 {shown} 步：每一小段保留最低和最高值；颜色越深越靠后。",
     ),
     "left_out": ("{n} steps with NaN or Inf are left out.", "有 {n} 步含 NaN 或 Inf，未画出。"),
+    "step_from_start": ("steps since the run's start", "从各自起点算起的步数"),
+    "from_starts": (
+        "The runs have no step in common: each is drawn from its own start (A from step {a}, B from step {b}).",
+        "两次训练没有共同的步：各自从起点画起（A 自第 {a} 步，B 自第 {b} 步）。",
+    ),
     "runs": ("A (dashed): {a}. B: {b}.", "A（虚线）：{a}。B：{b}。"),
     "missing": ("Not drawn, fewer than two values here: {names}.", "未画出（这里不足两个值）：{names}。"),
     "beyond": ("Only the first {n} are drawn; not: {names}.", "只画前 {n} 项，未画：{names}。"),
@@ -65,6 +70,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "group_memory": ("Memory", "内存与显存"),
     "group_other": ("Other", "其他"),
     "panel_no_metrics": ("This log prints no metric twice, so there is no curve to draw.", "这份日志没有任何指标打印过两次，画不出曲线。"),
+    "panel_one_value": (
+        "{name} is printed once in this log: one value makes no curve.",
+        "{name} 在这份日志里只打印过一次，画不出曲线。",
+    ),
     "panel_search": ("Search metrics", "搜索指标"),
     "panel_none_match": ("No metric has this in its name.", "没有名称匹配的指标。"),
     "panel_found": ("Of a finding:", "按诊断："),

@@ -46,5 +46,8 @@ TEXT: dict[str, tuple[str, str]] = {
     "json_weak": ("Nothing to do: answers do not need it.", "无需处理：回答不依赖它。"),
     "dropped": ("Nothing to do: it is left out.", "无需处理：已不再发送。"),
     "all_well": ("Everything that is set up works.", "已设置的部分都能用。"),
-    "something_wrong": ("Answers are built in until this is mended.", "在修好之前使用内置回答。"),
+    "something_wrong": (
+        "What is marked ✗ does not work until it is mended; built-in answers always do.",
+        "标 ✗ 的项修好之前不可用；内置回答始终可用。",
+    ),
 }

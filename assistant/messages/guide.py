@@ -2,15 +2,15 @@
 
 TEXT: dict[str, tuple[str, str]] = {
     # The first page
-    "start_title": ("What do you see?", "您看到了什么现象？"),
+    "start_title": ("What do you see?", "你看到了什么现象？"),
     "start_body": (
         "Choose what fits best. Each step then looks at your own log and says what it found; you add what a log cannot show. "
         "If you are not sure, choose the last one.",
-        "请选最贴切的一项。之后每一步都会对照您自己的日志，说明看到了什么；日志看不到的由您补充。拿不准就选最后一项。",
+        "请选最贴切的一项。之后每一步都会对照你自己的日志，说明看到了什么；日志看不到的由你补充。拿不准就选最后一项。",
     ),
     "start_log": ("What this log shows first: **{title}**.", "这份日志最先要处理的是：**{title}**。"),
     "start_quiet": ("This log shows no fault.", "这份日志没有显示故障。"),
-    "start_question": ("What do you see?", "您看到了什么？"),
+    "start_question": ("What do you see?", "你看到了什么？"),
     # A step
     "question_found": ("What next?", "接下来怎么做？"),
     "question_on": ("Go on?", "继续吗？"),
@@ -32,31 +32,31 @@ TEXT: dict[str, tuple[str, str]] = {
         "This is real, but something that weighs more comes later in this guide: keep it in mind for now.",
         "这确实存在，但后面还有更要紧的，先记下即可。",
     ),
-    "fine": ("Checked in your run: nothing of this kind is wrong.", "已对照您的日志检查：这方面没有问题。"),
+    "fine": ("Checked in your run: nothing of this kind is wrong.", "已对照你的日志检查：这方面没有问题。"),
     "fine_partly": ("As far as this log shows, nothing of this kind is wrong.", "就这份日志能看到的，这方面没有问题。"),
     "not_seen_quiet": (
         "Good news: your log does not show this. The values are below; see for yourself.",
-        "好消息：您的日志里没有这种现象。数值列在下面，您可以自己看。",
+        "好消息：你的日志里没有这种现象。数值列在下面，你可以自己看。",
     ),
     "not_seen_other": (
         "Your log does not show this (the values are below). It does show something else: **{title}**. That may well be what you noticed.",
-        "您的日志里没有这种现象（数值列在下面）。不过它显示了另一个问题：**{title}**，您注意到的可能就是它。",
+        "你的日志里没有这种现象（数值列在下面）。不过它显示了另一个问题：**{title}**，你注意到的可能就是它。",
     ),
     "not_seen_further": (
         "Taken by itself, this does not show in your log. But something that leads to it does; the next steps get there.",
-        "单看这一点，您的日志里没有出现；但有一个会导致它的问题，接下来几步会讲到。",
+        "单看这一点，你的日志里没有出现；但有一个会导致它的问题，接下来几步会讲到。",
     ),
     "explained": ("Looks odd, is normal here: **{title}.** {summary}", "看着奇怪、这里属于正常：**{title}**。{summary}"),
     "cannot_tell": ("Your log cannot tell whether this is so.", "从这份日志看不出是否如此。"),
     "to_tell": ("Not visible in this log: “{title}”. To see it: {needs}.", "这份日志看不到：「{title}」。想看到它：{needs}。"),
-    "no_numbers": ("Your log prints no numbers for this step.", "您的日志没有打印这一步需要的数字。"),
-    "from_other": ("You came here because this is what your log shows.", "您的日志显示的是这个问题，所以转到了这里。"),
+    "no_numbers": ("Your log prints no numbers for this step.", "你的日志没有打印这一步需要的数字。"),
+    "from_other": ("You came here because this is what your log shows.", "你的日志显示的是这个问题，所以转到了这里。"),
     "log_says": ("Your log itself says {text} (line {line}); please confirm.", "日志里写着 {text}（第 {line} 行），请确认。"),
-    "ask_note": ("A log cannot show this; only you can.", "这一点日志看不出来，只有您知道。"),
+    "ask_note": ("A log cannot show this; only you can.", "这一点日志看不出来，只有你知道。"),
     # Skipped steps
     "skipped_not_logged": (
         "Left out: “{title}”. Your log does not print {metrics}. {how}",
-        "略过「{title}」：您的日志没有打印{metrics}。{how}",
+        "略过「{title}」：你的日志没有打印{metrics}。{how}",
     ),
     "skipped_not_here": ("Left out: “{title}”. It does not apply to this run.", "略过「{title}」：不适用于这次训练。"),
     "skipped_cannot_tell": ("Left out: “{title}”. This log cannot tell. {how}", "略过「{title}」：这份日志看不出来。{how}"),
@@ -97,20 +97,20 @@ TEXT: dict[str, tuple[str, str]] = {
     "watch_again": (" Look again about {n} steps after the change.", "改动后大约过 {n} 步再看。"),
     "watch_compare": (
         "Paste both logs into `runwhy compare` (or the Compare page): it says whether the fault is gone.",
-        "把前后两份日志交给 `runwhy compare`（或网页的「对比」页），它会告诉您问题是否消失。",
+        "把前后两份日志交给 `runwhy compare`（或网页的「对比」页），它会告诉你问题是否消失。",
     ),
-    "you_said": ("You said “{label}”: {follows}", "您说「{label}」：{follows}"),
+    "you_said": ("You said “{label}”: {follows}", "你说「{label}」：{follows}"),
     "more_urgent": ("There is something to mend first in this log: {title}.", "这份日志里有更该先处理的问题：{title}。"),
-    "open": ("{title}: {needs}", "{title}：{needs}"),
+    "open": ("{title}. To tell, the log needs: {needs}", "{title}。要判断，日志里需要：{needs}"),
     "not_what_you_said": (
         "Your log does not show what you chose at the start; this is what it does show.",
-        "您的日志里没有出现一开始选的现象；它显示的是下面这个问题。",
+        "你的日志里没有出现一开始选的现象；它显示的是下面这个问题。",
     ),
     "result": ("Result", "结论"),
     # Headings of the faces
     "head_what": ("what it is", "它是什么"),
     "head_should": ("should look like", "正常的样子"),
-    "head_yours": ("your run", "您的训练"),
+    "head_yours": ("your run", "你的训练"),
     "head_metric": ("number", "指标"),
     "head_words": ("Words", "名词"),
     "head_causes": ("Most likely causes, in order", "最可能的原因（按顺序）"),
@@ -119,12 +119,14 @@ TEXT: dict[str, tuple[str, str]] = {
     "head_also": ("Also in this log", "日志里还有"),
     "head_open": ("What this log cannot tell", "这份日志看不出来的"),
     "head_wrong": ("This would be wrong if", "如果出现下列情况，则以上判断不成立"),
-    "head_told": ("From your answers", "根据您的回答"),
+    "head_told": ("From your answers", "根据你的回答"),
     "back": ("Back", "上一步"),
     "start_over": ("Start over", "从头开始"),
     "more": ("More: {title}", "详细：{title}"),
     "progress": ("step {n} of about {about}", "第 {n} 步 / 大约共 {about} 步"),
     "line": ("line {line}", "第 {line} 行"),
+    "go_compare": ("I have changed it: compare the new log", "改好了：对比新日志"),
+    "go_findings": ("See all findings", "查看全部诊断"),
     # Terminal
     "prompt": ("Your choice (Enter = {default}, b = back, q = quit)", "请选择（回车 = {default}，b = 返回，q = 退出）"),
     "prompt_first": ("Your choice (Enter = {default}, q = quit)", "请选择（回车 = {default}，q = 退出）"),
@@ -139,7 +141,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "teach_title": ("A first reading of this run", "第一次读懂这次训练"),
     "teach_body": (
         "Of all the numbers in this log, these matter most, in this order. For each: what it is, what good looks like, and yours.",
-        "日志里的数字很多，最要紧的是下面这些，按重要性排列。每个都说明它是什么、正常什么样，以及您这次是多少。",
+        "日志里的数字很多，最要紧的是下面这些，按重要性排列。每个都说明它是什么、正常什么样，以及你这次是多少。",
     ),
     "teach_none": (
         "This log prints no numbers to read; it stopped before the first step.",
@@ -151,7 +153,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "verdict_odd": ("looks odd, is normal", "看着奇怪，属于正常"),
     "verdict_unknown": ("cannot be told yet", "还看不出来"),
     "verdict_context": ("for information", "供参考"),
-    "teach_unknown": ("To tell: {needs}.", "要判断还需要：{needs}。"),
+    "teach_unknown": ("To tell, the log needs: {needs}.", "要判断，日志里还需要：{needs}。"),
     "teach_bad": ("{title}: {plain}", "{title}：{plain}"),
     "teach_faults": ("to act on, first things first: {titles}", "需要处理（按先后）：{titles}"),
     "teach_verdict": ("Verdict of the whole log: {verdict}", "整份日志的结论：{verdict}"),

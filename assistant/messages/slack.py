@@ -236,8 +236,9 @@ TEXT: dict[str, tuple[str, str]] = {
         "未设置 SLACK_SIGNING_SECRET，HTTP 模式需要它（Basic Information → App Credentials）。也可用 --socket。",
     ),
     "token_refused": (
-        "Slack does not accept the token: {error}. Check SLACK_BOT_TOKEN with runwhy doctor.",
-        "Slack 不接受该 token：{error}。请用 runwhy doctor 检查 SLACK_BOT_TOKEN。",
+        "Slack does not accept the token: {error}. Copy the Bot User OAuth Token (xoxb-…) of OAuth & Permissions into SLACK_BOT_TOKEN again; "
+        "if it was revoked, install the app anew there.",
+        "Slack 不接受该 token：{error}。请从 OAuth & Permissions 重新复制 Bot User OAuth Token（xoxb-…）到 SLACK_BOT_TOKEN；若已被撤销，请在那里重新安装应用。",
     ),
     "slack_unreachable": (
         "Slack could not be reached at {url} ({error}). Check the network or proxy (HTTPS_PROXY).",

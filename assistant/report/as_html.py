@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from assistant.charts.palette import DARK
 from assistant.messages import Language, say
 from assistant.report.checked import checked_line
 from assistant.report.content import Change, Item, Report
-from assistant.report.sides import Sides
+from assistant.report.sides import Curve, Sides
 from assistant.web.markup import closed_bold, escape, inline
 
 if TYPE_CHECKING:
@@ -191,8 +191,12 @@ def _about(report: Report, masked: str) -> str:
 # Two runs
 
 
-def two_sides(sides: Sides, *, drawing: str | None = None) -> str:
-    """The comparison. ``drawing`` is HTML in place of the drawing, where a page draws it itself."""
+Told = Callable[[Curve, str], str]
+"""A curve's last value in run "a" or "b", as HTML."""
+
+
+def two_sides(sides: Sides, *, drawing: str | None = None, told: Told | None = None) -> str:
+    """The comparison. ``drawing`` is HTML in place of the drawing, where a page draws it itself; ``told`` writes the curves' values."""
     language = sides.language
     names = "".join(
         f'<div><dt><b class="run run-{letter}">{letter.upper()}</b> {escape(say(f"report.run_{letter}", language))}</dt>'
@@ -204,7 +208,7 @@ def two_sides(sides: Sides, *, drawing: str | None = None) -> str:
     reasons = f"<ol>{_items(reason.text for reason in sides.reasons)}</ol>" if sides.reasons else f"<p>{escape(sides.unexplained)}</p>"
     parts.append(_part("likely", reasons, language))
     parts.append(chart(sides.panels, language) if drawing is None else drawing)
-    parts.append(_part("curves", _curves(sides), language))
+    parts.append(_part("curves", _curves(sides, told or _told), language))
     parts.append(_part("settings", _settings(sides), language))
     return "".join(parts)
 
@@ -229,7 +233,11 @@ def _before_after(sides: Sides) -> str:
     return table(["", say("report.column_found", language), "A", "B"], rows)
 
 
-def _curves(sides: Sides) -> str:
+def _told(curve: Curve, run: str) -> str:
+    return escape(curve.a if run == "a" else curve.b)
+
+
+def _curves(sides: Sides, told: Told) -> str:
     language = sides.language
     lead = f'<p class="quiet">{escape(sides.curves_lead)} {escape(sides.curves_more)}</p>'
     if not sides.curves:
@@ -239,8 +247,8 @@ def _curves(sides: Sides) -> str:
         (
             f"<code>{breakable(one.metric)}</code>",
             escape(one.since),
-            escape(one.a),
-            escape(one.b),
+            told(one, "a"),
+            told(one, "b"),
             escape(one.better),
             "<br>".join(f"<code>{breakable(key, '.')}</code>" for key in one.explained_by),
         )

@@ -86,7 +86,8 @@ def sides_of(found: Comparison, names: tuple[str, str], language: Language = "en
     rest = [one.key for one in (*known[MOST_SETTINGS:], *(one for one in found.config if not (one.matters or one.acts_on)))]
     left = len(found.metrics) - MOST_CURVES
     ends = found.shared_steps < SHARED
-    lead = "report.no_curves" if not found.metrics else "report.curves_ends" if ends else "report.curves_lead"
+    none = "report.no_curves" if found.shared_steps else "report.no_shared"
+    lead = none if not found.metrics else "report.curves_ends" if ends else "report.curves_lead"
     tone = "good" if found.verdict in GOOD else "open" if found.verdict == "too-early" else "bad"
     reasons = _reasons(found, language, mask)
     return Sides(
@@ -143,6 +144,8 @@ def _reasons(found: Comparison, language: Language, mask: Mask) -> list[Reason]:
 def _unexplained(found: Comparison, language: Language) -> str:
     if found.metrics:
         return say("report.unexplained", language)
+    if not found.shared_steps:
+        return say("report.no_shared", language)
     key = "report.no_likely_short" if found.shared_steps < SHARED else "report.no_likely"
     return say(key, language, shared=found.shared_steps)
 

@@ -104,7 +104,7 @@ def to_do(finding: Finding, run: Run, language: Language) -> str:
         parts.append(f"<h4>{escape(say('web.cause', language))}</h4><p>{inline(causes[0])}</p>")
     if fixes:
         parts.append(f'<h4>{escape(say("web.fix", language))}</h4><ol class="fixes">{"".join(_fix(f, run, language) for f in fixes)}</ol>')
-        parts.append(_overrides(fixes, language))
+        parts.append(_overrides(fixes, run.framework, language))
     if causes[1:]:
         parts.append(fold(escape(say("web.other_causes", language)), _list(causes[1:], "ol")))
     if excluded := render.rules_out(finding, language):
@@ -148,11 +148,12 @@ def value(setting: Any) -> str:
     return "null" if setting is None else str(setting)
 
 
-def _overrides(fixes: Sequence[dict[str, Any]], language: Language) -> str:
+def _overrides(fixes: Sequence[dict[str, Any]], framework: str, language: Language) -> str:
     rows = [f"{fix['key']}={value(fix['to'])}" for fix in fixes if fix["key"] and isinstance(fix["to"], (int, float, bool))]
     if not rows:
         return ""
-    return fold(escape(say("web.as_overrides", language)), f"<pre>{escape(chr(10).join(rows))}</pre>")
+    title = say("web.as_overrides" if framework == "verl" else "web.as_settings", language)
+    return fold(escape(title), f"<pre>{escape(chr(10).join(rows))}</pre>")
 
 
 def _list(texts: Sequence[str], tag: str) -> str:

@@ -13,20 +13,62 @@ from assistant.web.markup import escape, fold, inline
 SHORT_LOG = 10
 """Steps below which a clean log proves little."""
 
+FRAMEWORKS = {
+    "areal": "AReaL",
+    "cleanrl": "CleanRL",
+    "deepspeed": "DeepSpeed",
+    "deepspeed-chat": "DeepSpeed-Chat",
+    "hf-trainer": "Hugging Face Trainer",
+    "llama-factory": "LLaMA-Factory",
+    "megatron": "Megatron-LM",
+    "mlx": "MLX",
+    "nemo-rl": "NeMo RL",
+    "openrlhf": "OpenRLHF",
+    "rllib": "RLlib",
+    "roll": "ROLL",
+    "sb3": "Stable-Baselines3",
+    "skyrl": "SkyRL",
+    "torchtitan": "TorchTitan",
+    "trl": "TRL",
+    "trlx": "trlX",
+    "unsloth": "Unsloth",
+}
+"""How frameworks write their names, where that differs from the name they have here."""
 
 Mask = Callable[[str], str]
 
 
 def head(diagnosis: Diagnosis, name: str, language: Language, *, mask: Mask = str, more: str = "") -> str:
     """Name, verdict, and the facts of the log. ``mask`` takes out what must not be shown of a log line, ``more`` is HTML for below."""
-    lead = f'<p class="lead">{escape(counts(diagnosis, language))}</p>' if diagnosis.healthy else ""
+    below = counts(diagnosis, language) if diagnosis.healthy else following(diagnosis, language)
+    lead = f'<p class="lead">{escape(below)}</p>' if below else ""
     return (
         f'<header class="report-head {tone(diagnosis)}">'
         f'<p class="report-of">{escape(say("web.report_of", language, name=name or say("web.pasted_log", language)))}</p>'
         f'<h1 tabindex="-1" id="verdict">{inline(verdict(diagnosis, language))}</h1>{lead}'
-        f"{_facts(diagnosis.run, language)}{recognised(diagnosis.run, language, mask)}{more}"
+        f"{_facts(diagnosis.run, language)}{newcomer(language)}{recognised(diagnosis.run, language, mask)}{more}"
         f'<a class="jump" href="#ask-title" data-show="ask">{escape(say("web.jump_to_chat", language))}</a></header>'
     )
+
+
+def following(diagnosis: Diagnosis, language: Language) -> str:
+    """How many of the findings come, by whatever way, from the one that the verdict names; "" for none."""
+    faults = diagnosis.faults
+    if not faults or any(is_crash(finding) for finding in faults):
+        return ""
+    caused = {faults[0].id}
+    for _ in faults:
+        caused |= {finding.id for finding in faults if caused.intersection(finding.follows)}
+    n = len(caused.intersection(finding.id for finding in faults[1:]))
+    return "" if not n else say("web.verdict_follow_one" if n == 1 else "web.verdict_follow", language, n=n)
+
+
+def newcomer(language: Language) -> str:
+    """The two ways on for somebody to whom the findings say little."""
+    ways = "".join(
+        f' <button type="button" data-show="{name}">{escape(say(f"web.newcomer_{name}", language))}</button>' for name in ("guide", "teach")
+    )
+    return f'<p class="newcomer"><span>{escape(say("web.newcomer", language))}</span>{ways}</p>'
 
 
 def tone(diagnosis: Diagnosis) -> str:
@@ -76,7 +118,11 @@ def counts(diagnosis: Diagnosis, language: Language) -> str:
 
 
 def _facts(run: Run, language: Language) -> str:
-    version = run.era if run.era != "unknown" else say("web.version_unknown", language)
+    framework = FRAMEWORKS.get(run.framework, run.framework)
+    if run.framework == "verl":  # a version is told for verl only
+        framework += f" {run.era}" if run.era != "unknown" else f" ({say('web.version_unknown', language)})"
+    elif run.era != "unknown":
+        framework += f" {run.era}"
     if run.first_step is None:
         steps = say("web.steps_none", language)
     elif run.first_step == run.last_step and not run.total_steps:
@@ -86,8 +132,8 @@ def _facts(run: Run, language: Language) -> str:
     else:
         steps = say("web.steps_range", language, first=run.first_step, last=run.last_step)
     rows = [
-        ("framework", f"{run.framework} {version}"),
-        ("algorithm", run.algorithm or say("web.not_recognised", language)),
+        ("framework", framework),
+        *([("algorithm", run.algorithm or say("web.not_recognised", language))] if run.algorithm or run.framework == "verl" else []),
         ("steps", steps),
         ("metrics", f"{len(run.columns):,}"),
         ("settings", f"{len(run.config):,}"),

@@ -207,6 +207,10 @@ def _fact_row(fact: Mapping[str, Any], language: Language) -> str:
     metric, formula = fact.get("metric"), str(fact.get("formula") or "")
     named = f"<code>{escape(metric)}</code>" if metric else ""
     how = f' <span class="formula">{escape(formula)}</span>' if formula else ""
+    if not named and not how:  # a step or a count that a sentence of a finding names
+        kind = str(fact.get("kind") or "run")
+        words = say(f"web.chip_{kind}" if kind in COUNTED else "web.chip_run", language)
+        how = f'<span class="formula">{escape(words)}</span>'
     step, line = fact.get("step"), fact.get("line")
     value = chip(
         str(fact.get("text") or fact.get("value")), language, status=str(fact.get("kind") or "run"), metric=metric, step=step, line=line,

@@ -50,7 +50,8 @@ def tabs(language: Language, names: Sequence[str]) -> str:
         f"{escape(say(f'web.tab_{name}', language))}</button>"
         for index, name in enumerate(names)
     )
-    return f'<div role="tablist" aria-label="{escape(say("web.tabs", language))}">{items}</div>'
+    back = f'<button type="button" id="way-back" hidden>{escape(say("web.way_back", language))}</button>'
+    return f'<div role="tablist" aria-label="{escape(say("web.tabs", language))}">{items}</div>{back}'
 
 
 def gone(language: Language, limits: Limits) -> str:

@@ -76,7 +76,10 @@ class ChatPanel(Panel):
 
     def suggest(self, session_id: str, language: Language) -> str:
         session = self.page.store.get(session_id) if session_id else None
-        return talk.suggestions(chat.suggestions(session.diagnosis, language), language) if session else ""
+        if session is None:
+            return ""
+        asked = [one.question for one in self.page.store.transcript(session_id)]
+        return talk.suggestions(chat.next_questions((), chat.suggestions(session.diagnosis, language), asked), language)
 
     # Answering
 
@@ -92,7 +95,7 @@ class ChatPanel(Panel):
             return
         if len(question) > limits.question:
             sentence = say("web.question_too_long", language, limit=limits.question)
-            yield {self.live: talk.told(question[: limits.question], sentence)}
+            yield {self.live: talk.told(f"{question[:200]} …", sentence), self.question: question}
             return
         endpoint = self.page.models.endpoint(session_id)
         if endpoint is None:
@@ -116,8 +119,8 @@ class ChatPanel(Panel):
         if answer is None:
             return {self.live: talk.told(question, say("web.answer_failed", language)), **ready}
         index = self.page.store.add_turn(session.id, answer.turn, answer=answer)
-        open_ones = [q for q in chat.suggestions(session.diagnosis, answer.language) if q != question]
-        following = chat.next_questions(answer.followups, open_ones)
+        asked = [one.question for one in self.page.store.transcript(session.id)]
+        following = chat.next_questions(answer.followups, chat.suggestions(session.diagnosis, answer.language), [*asked, question])
         return {
             self.live: talk.turn(talk.of_answer(question, answer, index, plot_for(question, session, session.turns, answer.language))),
             self.next: talk.suggestions(following, answer.language),

@@ -15,9 +15,10 @@ from assistant.diagnosis import Diagnosis, RunView
 from assistant.diagnosis.compare import compare_diagnosed
 from assistant.messages import Language, say
 from assistant.report.as_html import two_sides
-from assistant.report.sides import Sides, sides_of
+from assistant.report.sides import Curve, Sides, sides_of
 from assistant.sessions import Session
 from assistant.web import texts
+from assistant.web.chips import chip
 from assistant.web.guard import owner_of
 from assistant.web.markup import escape
 from assistant.web.panel import LIGHT, PRIVATE, Panel, html
@@ -60,7 +61,7 @@ class ComparePanel(Panel):
         now = [page.session, page.language]
         read = [*shown, self.status, self.file, self.paste, self.cancel]
         heavy: dict[str, Any] = {
-            "show_progress": "full", "show_progress_on": self.status, "concurrency_limit": page.limits.at_once,
+            "show_progress": "full", "show_progress_on": self.status, "concurrency_limit": page.limits.opening,
             "concurrency_id": "read", "trigger_mode": "once", **PRIVATE,
         }  # fmt: skip
         page.on_view(self.name, self.show, shown)
@@ -174,7 +175,22 @@ def compared(session: Session, index: int, order: str, language: Language, mask:
     ]
     (a, first), (b, second) = runs if order == "ab" else runs[::-1]
     sides = sides_of(compare_diagnosed(first, second), (a, b), language, mask=mask)
-    return f'<div class="sides">{two_sides(sides, drawing=_figure(session.id, index, order, sides, first, second, language))}</div>'
+    drawing = _figure(session.id, index, order, sides, first, second, language)
+    return f'<div class="sides">{two_sides(sides, drawing=drawing, told=_chips(session, order, language))}</div>'
+
+
+def _chips(session: Session, order: str, language: Language) -> Callable[[Curve, str], str]:
+    """The values of the curves as chips. Those of the run that this talk is about lead to its plot; the other one has none here."""
+    view = RunView(session.diagnosis.run)
+
+    def told(curve: Curve, run: str) -> str:
+        text = curve.a if run == "a" else curve.b
+        note = say("web.median_of_last", language, run=run.upper())
+        own = run == order[0] and drawable(view, curve.metric) is not None
+        note = note if own else f"{curve.metric} · {note}"
+        return chip(text, language, status="derived", metric=curve.metric if own else None, step=curve.step if own else None, note=note)
+
+    return told
 
 
 def _figure(session_id: str, index: int, order: str, sides: Sides, a: Diagnosis, b: Diagnosis, language: Language) -> str:

@@ -39,7 +39,7 @@ class FindingsPanel(Panel):
         page.session.change(lambda: "", None, [self.said], **LIGHT)  # not on a refill: it would wipe out what was just said
         framework, era = (gr.Textbox(visible="hidden", label=name) for name in ("framework", "era"))
         said = [framework, era, page.session, page.language]
-        read: dict[str, Any] = {"concurrency_id": "read", "concurrency_limit": page.limits.at_once, "show_progress": "hidden", **PRIVATE}
+        read: dict[str, Any] = {"concurrency_id": "read", "concurrency_limit": page.limits.opening, "show_progress": "hidden", **PRIVATE}
         page.then_refill(self.correct.click(self.reread, said, [self.said], js="(...given) => runwhy.corrected(...given)", **read))
 
     def show(self, session_id: str, language: Language) -> str:

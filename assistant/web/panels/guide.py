@@ -124,6 +124,12 @@ def _options(one: Page, language: Language) -> str:
             f'<p class="guide-moves"><button type="button" data-guide="{escape(BACK)}">← {back}</button> '
             f'<button type="button" data-guide="{escape(AGAIN)}">{again}</button></p>'
         )
+    if one.outcome is not None:  # the walk ends here, the work does not
+        ways = " ".join(
+            f'<button type="button" data-show="{name}">{escape(say(f"guide.go_{name}", language))}</button>'
+            for name in ("compare", "findings")
+        )
+        moves = f'<p class="guide-moves">{ways}</p>{moves}'
     return (group if rows else "") + moves
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 WORDS = (
     "search", "none_match", "found", "time", "view", "view_lines", "view_scatter", "scatter_needs", "scale", "scale_auto",
     "scale_log", "scale_linear", "smooth", "smooth_off", "smooth_n", "from_step", "to_step", "all_steps", "remove", "nothing_chosen",
-    "loading", "failed", "click_hint", "zoom_hint", "save_png", "save_svg", "chosen", "list", "clear",
+    "one_value", "loading", "failed", "click_hint", "zoom_hint", "save_png", "save_svg", "chosen", "list", "clear",
 )  # fmt: skip
 AT_FIRST = 3
 """Metrics drawn when the panel is first looked at and no finding has any."""

@@ -36,7 +36,7 @@ class StartPanel(Panel):
         self.intro = html(texts.intro("en"))
         with gr.Row(elem_id="back-row", visible=False) as self.back_row:
             self.back = gr.Button("", size="sm", elem_id="back", elem_classes="chip")
-        self.last = gr.Textbox("", visible="hidden", label="last")
+        self.last = gr.Textbox("", visible="hidden", label="last", elem_id="last-session")
         self.paste = gr.Textbox(
             label=say("web.paste_label"), placeholder=say("web.paste_placeholder"), lines=11, max_lines=11, elem_id="paste", autofocus=True
         )
@@ -54,7 +54,7 @@ class StartPanel(Panel):
         self.page = page
         opened = [page.session, *page.opened_parts, self.paste, self.file, self.status, self.cancel, self.back_row]
         heavy: dict[str, Any] = {
-            "show_progress": "full", "show_progress_on": self.status, "concurrency_limit": page.limits.at_once,
+            "show_progress": "full", "show_progress_on": self.status, "concurrency_limit": page.limits.opening,
             "concurrency_id": "read", "trigger_mode": "once", **PRIVATE,
         }  # fmt: skip
         fresh = [self.last, page.language]

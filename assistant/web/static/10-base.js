@@ -15,11 +15,15 @@ window.runwhy = (() => {
   /* Panels: one is shown at a time; on a wide screen the conversation stands beside it. */
   const seen = new Set();
   let current = "findings";
+  /* The session whose report stands open; a tab that was chosen while it was still opening. */
+  let open = "", early = null;
   const wide = () => window.matchMedia("(min-width: 1081px)").matches;
   const tabs = () => [...document.querySelectorAll("#tabs [role=tab]")].filter((tab) => tab.offsetParent);
   const mark = () => {
     const report = document.getElementById("report");
     if (!report) return;
+    const back = document.getElementById("way-back");
+    if (back) back.hidden = !(history.state && history.state.jump);
     report.dataset.view = current;
     document.body.dataset.view = current;
     document.querySelectorAll("#tabs [role=tab]").forEach((tab) => {
@@ -39,24 +43,74 @@ window.runwhy = (() => {
     const tab = document.getElementById("tab-" + current);
     if (tab && tab.getAttribute("aria-selected") !== "true") mark();
   }).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["aria-selected"] });
-  const look = (name) => {
+  /* Opening a log empties the panels: what is asked for before that is done would be wiped out. */
+  const emptied = () => { const turns = document.querySelector("#talk .turns"); return Boolean(turns) && turns.dataset.session === session(); };
+  const look = (name, tries = 200) => {
     if (seen.has(name)) return;
+    if (!emptied() && tries) { setTimeout(() => { if (current === name) look(name, tries - 1); }, 50); return; }
     const button = document.getElementById("viewed-" + name);
     if (button) { seen.add(name); button.click(); }
   };
-  const show = (name, focus) => {
+  const turnTo = (name, focus) => {
+    current = name;
+    mark();
+    look(name);
+    const tab = document.getElementById("tab-" + name);
+    if (tab) { const list = tab.parentElement; list.scrollLeft = tab.offsetLeft - list.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2; if (focus) tab.focus({ preventScroll: true }); }
+    shade();
+    tell("view", name);
+  };
+  const toTop = () => {
+    const tabs = document.getElementById("tabs"), report = document.getElementById("report");
+    if (!tabs || !report) return;
+    const top = report.getBoundingClientRect().top + window.scrollY;
+    if (window.scrollY > top) window.scrollTo(0, top);
+  };
+  /* ``jump``: a number or a link led there; then the way back is offered. */
+  const show = (name, focus, jump = false) => {
     if (name === "ask" && wide()) {
       const question = document.querySelector("#question textarea");
       if (question) question.focus();
       return;
     }
-    current = name;
-    mark();
-    look(name);
-    const tab = document.getElementById("tab-" + name);
-    if (tab) { tab.scrollIntoView({ block: "nearest", inline: "nearest" }); if (focus) tab.focus(); }
-    tell("view", name);
+    if (open !== session()) { early = name; current = name; mark(); return; }
+    if (name !== current) { leave(name, jump); toTop(); }
+    turnTo(name, focus);
   };
+
+  /* The browser's back button goes through the panels, to where one was reading. */
+  const places = new Map();
+  const leave = (name, jump) => {
+    const at = history.state || {};
+    places.set(at.n || 0, document.activeElement);
+    history.replaceState({ ...at, view: current, session: open, top: window.scrollY }, "");
+    history.pushState({ view: name, session: open, n: (at.n || 0) + 1, jump }, "");
+  };
+  window.addEventListener("popstate", (event) => {
+    const at = event.state;
+    if (!at || !at.view) return;
+    if (at.view === "start") { if (session()) document.getElementById("another").click(); return; }
+    if (!session()) { const back = document.getElementById("back"); if (back && back.offsetParent) back.click(); return; }
+    if (at.session !== open) return;
+    turnTo(at.view);
+    let tries = 0;
+    const settle = () => {
+      window.scrollTo(0, at.top || 0);
+      if (Math.abs(window.scrollY - (at.top || 0)) > 2 && tries++ < 20) { setTimeout(settle, 50); return; }
+      const from = places.get(at.n || 0);
+      if (from && from.isConnected) from.focus({ preventScroll: true });
+    };
+    settle();
+  });
+
+  /* A shade at the edge says that there are more tabs. */
+  const shade = () => {
+    const list = document.querySelector("#tabs [role=tablist]");
+    if (list) list.parentElement.classList.toggle("more", list.scrollWidth - list.clientWidth - list.scrollLeft > 6);
+  };
+  document.addEventListener("scroll", (event) => { if (event.target.matches && event.target.matches("[role=tablist]")) shade(); }, true);
+  window.addEventListener("resize", shade);
+
   document.addEventListener("click", (event) => {
     const tab = event.target.closest ? event.target.closest("#tabs [role=tab]") : null;
     if (tab) show(tab.dataset.panel);
@@ -99,17 +153,26 @@ window.runwhy = (() => {
   const remember = (id) => { try { if (id) sessionStorage.setItem("runwhy.session", id); else sessionStorage.removeItem("runwhy.session"); } catch { /* private window */ } };
   const remembered = () => { try { return sessionStorage.getItem("runwhy.session") || ""; } catch { return ""; } };
   const session = () => { const box = document.querySelector("#session-id textarea, #session-id input"); return box ? box.value : ""; };
-  const settled = (callback, tries = 40) => {
+  const settled = (callback, tries = 400) => {
     if (session() && document.querySelector("#report #tabs")) callback();
     else if (tries) setTimeout(() => settled(callback, tries - 1), 50);
   };
   const begin = (focus) => settled(() => {
+    const before = history.state || {}, again = open === session();
     remember(session());
     seen.clear();
-    current = "findings";
+    open = session();
+    const reloaded = !focus && before.session === open && before.view !== "start" && document.getElementById("tab-" + before.view);
+    current = early || (reloaded ? before.view : "findings");
+    early = null;
+    if (focus && !again) history.replaceState({ view: "start", n: before.n || 0 }, "");
+    if (focus && !again) history.pushState({ view: current, session: open, n: (before.n || 0) + 1 }, "");
+    else history.replaceState({ ...before, view: current, session: open }, "");
     mark();
+    shade();
     tell("opened");
-    if (focus) focusVerdict();
+    if (current !== "findings") turnTo(current);
+    else if (focus) focusVerdict();
   });
 
   document.addEventListener("click", (event) => {
@@ -121,7 +184,8 @@ window.runwhy = (() => {
     const link = event.target.closest(".copy-link");
     if (link) api.copy(link.closest("p").querySelector("input.link").value).then((done) => { if (done) link.textContent = link.dataset.copied; });
     const jump = event.target.closest("[data-show]");
-    if (jump) { event.preventDefault(); show(jump.dataset.show, true); }
+    if (jump) { event.preventDefault(); show(jump.dataset.show, true, true); }
+    if (event.target.closest("#way-back")) history.back();
   });
   new MutationObserver(() => document.querySelectorAll("input.link[data-token]").forEach((input) => {
     input.value = `${location.origin}${location.pathname}#link=${input.dataset.token}`;
@@ -152,7 +216,12 @@ window.runwhy = (() => {
       return language;
     },
     opened: () => begin(true),
-    closed: () => { remember(""); seen.clear(); current = "findings"; tell("closed"); window.scrollTo(0, 0); },
+    closed: () => {
+      remember(""); seen.clear(); current = "findings"; open = ""; early = null;
+      history.replaceState({ view: "start", n: (history.state || {}).n || 0 }, "");
+      tell("closed");
+      window.scrollTo(0, 0);
+    },
     openLine: () => {},
     openPlot: () => {},
   };

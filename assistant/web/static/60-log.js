@@ -50,6 +50,7 @@
       this.sheet = node("div", "log-sheet"); this.sheet.setAttribute("role", "presentation");
       this.space.appendChild(this.sheet);
       this.box.appendChild(this.space);
+      this.box.style.maxHeight = Math.max(6, this.total + 1) * ROW + "px";
       this.box.onscroll = () => { if (!this.still) this.first = this.lineAt(this.box.scrollTop); this.still = false; this.draw(); };
       this.box.onkeydown = (event) => this.key(event);
       this.box.onclick = (event) => { const row = event.target.closest(".log-row"); if (row) this.choose(Number(row.dataset.at), false); };
@@ -131,6 +132,7 @@
       const head = node("p", "log-head", this.say("log_line_of", { at: this.chosen.toLocaleString("en"), total: this.total.toLocaleString("en") }));
       if (mark) head.append(node("span", `severity sev-${mark.severity}`, mark.title));
       const text = node("pre", "log-whole", known ? known[1] : "…");
+      const led = this.about && this.about.line === this.chosen ? this.about : null;
       text.tabIndex = 0;
       text.setAttribute("aria-label", head.textContent);
       const parts = [head, text];
@@ -139,8 +141,8 @@
         copy.onclick = async () => { if (await runwhy.copy(text.textContent)) copy.textContent = this.say("copied"); };
         const tools = node("p", "log-tools");
         tools.append(copy);
-        if (this.about && this.about.line === this.chosen) {
-          const { metric, step } = this.about;
+        if (led) {
+          const { metric, step } = led;
           const plot = node("button", "", filled(this.words.log_plot, { at: metric })); plot.type = "button";
           plot.onclick = () => runwhy.openPlot(metric, step);
           tools.append(plot);
@@ -149,13 +151,26 @@
           const all = node("button", "", `${this.say("log_all")} (${this.say("log_left_out", { n: known[2].toLocaleString("en") })})`); all.type = "button";
           all.onclick = async () => {
             const answer = await fetch(this.address("lines", { first: this.chosen, last: this.chosen, whole: true }));
-            if (answer.ok) { const row = (await answer.json()).lines[0]; if (row) text.textContent = row[1]; all.remove(); }
+            if (answer.ok) { const row = (await answer.json()).lines[0]; if (row) text.textContent = row[1]; all.remove(); if (led) this.point(text, led.metric); }
           };
           tools.append(all);
         }
-        parts.push(tools);
+        parts.splice(1, 0, tools);
       }
       this.detail.replaceChildren(...parts);
+      if (known && led) this.point(text, led.metric);
+    }
+    /* In a line of a hundred numbers, the one that led here. */
+    point(place, metric) {
+      const words = place.textContent, last = metric.slice(metric.lastIndexOf("/") + 1);
+      const find = (name) => new RegExp(`(^|[^\\w/.])(${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}["']?\\s*[:=|]?\\s*[^\\s,|}]*)`).exec(words);
+      const found = find(metric) || find(last);
+      if (!found) return;
+      const at = found.index + found[1].length, mark = node("mark", "", found[2]);
+      place.replaceChildren(words.slice(0, at), mark, words.slice(at + found[2].length));
+      place.scrollTop = mark.offsetTop - place.offsetTop - place.clientHeight / 2;
+      const head = this.detail.querySelector(".log-head");
+      if (head && !head.querySelector("mark")) head.append(node("mark", "", found[2].replace(/\s+/g, " ")));
     }
     key(event) {
       const page = Math.max(1, this.rows - 2);
@@ -213,5 +228,5 @@
   }).observe(document.documentElement, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-about"] });
   runwhy.on("view", (name) => { if (name === "log") setTimeout(settle, 0); });
   /* ``value`` is {metric, step} where a number led here: it can be looked at in the plot, too. */
-  runwhy.openLine = (line, value) => { wanted = line; about = value ? { line, ...value } : null; runwhy.show("log"); setTimeout(settle, 0); };
+  runwhy.openLine = (line, value) => { wanted = line; about = value ? { line, ...value } : null; runwhy.show("log", false, true); setTimeout(settle, 0); };
 })();

@@ -244,11 +244,15 @@
     const { metric, step } = wanted;
     wanted = null;
     if (root.plotter.boxes.has(metric)) root.plotter.set({ kind: "lines", metrics: [metric], finding: null, mark: step, from: null, to: null });
+    else {
+      root.plotter.set({ kind: "lines", metrics: [], finding: null, mark: null, from: null, to: null });
+      root.plotter.said.textContent = root.plotter.say("one_value", { name: metric });
+    }
   };
   new MutationObserver(() => {
     const root = document.querySelector("#plots .plotter");
     if (root && !root.plotter) settle();
   }).observe(document.documentElement, { childList: true, subtree: true });
   runwhy.on("view", (name) => { if (name === "plots") setTimeout(settle, 0); });
-  runwhy.openPlot = (metric, step) => { wanted = { metric, step: step === undefined ? null : step }; runwhy.show("plots"); setTimeout(settle, 0); };
+  runwhy.openPlot = (metric, step) => { wanted = { metric, step: step === undefined ? null : step }; runwhy.show("plots", false, true); setTimeout(settle, 0); };
 })();
