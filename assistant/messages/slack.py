@@ -88,7 +88,7 @@ TEXT: dict[str, tuple[str, str]] = {
     # Guide
     "guide_progress": ("Step {n} of about {total}", "第 {n} 步，共约 {total} 步"),
     "guide_should": ("should", "应当"),
-    "guide_yours": ("yours", "您的"),
+    "guide_yours": ("yours", "你的"),
     "guide_end": ("Ask anything about it in this thread.", "有疑问就在本线程里问。"),
     "guide_failed": ("This step can no longer be shown; start again with “Guide me”.", "这一步已无法显示，请重新点“带我排查”。"),
     "teach_title": ("The numbers to look at first, in order", "先看这几个数，按顺序"),
@@ -98,7 +98,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "verdict_unknown": ("this log cannot tell", "这份日志看不出来"),
     "verdict_context": ("for context", "供参考"),
     # Home
-    "home_title": ("Your recent runs", "您最近的训练"),
+    "home_title": ("Your recent runs", "你最近的训练"),
     "home_none": (
         "No runs yet. Send me a training log: in a direct message, or mention me in a channel with the log in the message or as a file.",
         "还没有记录。把训练日志发给我：私信，或在频道里 @ 我并附上日志（粘贴或文件）。",
@@ -118,7 +118,7 @@ TEXT: dict[str, tuple[str, str]] = {
         "• “forget this” deletes the conversation and its log.\n"
         "Works for verl, TRL, OpenRLHF, Stable-Baselines3 and many others. Keys and names in logs are masked before anything is shown.",
         "*贴上训练日志，问它为什么。*\n• 把日志发给我：直接粘贴，或作为文件附上；在频道里请 @ 我。\n"
-        "• 您会得到结论、从哪一步开始、原始数值、曲线，以及该改什么。\n• 然后在线程里用中文或英文提问：“为什么 pg_loss 是正的？”\n"
+        "• 你会得到结论、从哪一步开始、原始数值、曲线，以及该改什么。\n• 然后在线程里用中文或英文提问：“为什么 pg_loss 是正的？”\n"
         "• 同一线程里的第二份日志会与第一份对比。\n• 在别人的消息上：⋮ → *Diagnose this log*。\n• 说“忘掉”即删除这段对话和日志。\n"
         "支持 verl、TRL、OpenRLHF、Stable-Baselines3 等。日志中的密钥和人名在显示前会脱敏。",
     ),
@@ -130,7 +130,7 @@ TEXT: dict[str, tuple[str, str]] = {
     "modal_title": ("Ask about a log", "就日志提问"),
     "modal_send": ("Ask", "提问"),
     "modal_cancel": ("Cancel", "取消"),
-    "modal_question": ("Your question", "您的问题"),
+    "modal_question": ("Your question", "你的问题"),
     "modal_log": ("Paste the end of the log", "粘贴日志末尾"),
     "modal_log_hint": ("Slack takes 3000 characters here; attach a file for more.", "此处 Slack 最多 3000 个字符，更长请附文件。"),
     "modal_file": ("Or attach log files", "或附上日志文件"),
@@ -147,15 +147,15 @@ TEXT: dict[str, tuple[str, str]] = {
     ),
     "forget_ask_all": (
         "Delete everything I keep of yours: every log, question and feedback, here and on the web page?",
-        "要删除我保存的您的全部数据吗：所有日志、提问和反馈，包括这里和网页上的？",
+        "要删除我保存的你的全部数据吗：所有日志、提问和反馈，包括这里和网页上的？",
     ),
     "forgotten_one": ("Done: this conversation and its log are deleted.", "已删除：这段对话及其日志。"),
-    "forgotten_all": ("Done: everything of yours is deleted ({n} conversations).", "已删除您的全部数据（{n} 段对话）。"),
+    "forgotten_all": ("Done: everything of yours is deleted ({n} conversations).", "已删除你的全部数据（{n} 段对话）。"),
     "forget_kept": ("Nothing was deleted.", "没有删除任何内容。"),
     "forget_none": ("There is nothing to delete here: I keep no log for this thread.", "没有可删的：这个线程没有保存日志。"),
     "forget_not_yours": (
         "Only the person who sent this log can delete it. “forget everything” deletes what is yours.",
-        "只有发送这份日志的人可以删除它。说“忘掉全部”可删除您自己的数据。",
+        "只有发送这份日志的人可以删除它。说“忘掉全部”可删除你自己的数据。",
     ),
     # What goes wrong
     "no_log_here": (

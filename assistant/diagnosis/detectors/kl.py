@@ -159,6 +159,7 @@ def policy_step_too_large(view: RunView, t: Thresholds) -> Finding | NotChecked 
         series,
         held,
         facts=facts,
+        variant="default" if len(series) >= 5 else "short",
         confidence=0.85 if len(series) >= 5 else 0.65,
         causes=_step_causes(view),
         fixes=filled("policy-step-too-large", learning_rate=lower_rate(view)),
