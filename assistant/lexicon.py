@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from assistant.cards import STRUCTURED, cards, in_folder
@@ -144,6 +144,11 @@ def base(framework: str = "") -> Lexicon:
     return lexicon
 
 
+@lru_cache(8192)
+def _tokens_of(key: str) -> tuple[str, ...]:
+    return tuple(token for token, *_ in tokenize(key))
+
+
 @cache
 def known_metrics() -> frozenset[str]:
     """Canonical names of the cards."""
@@ -162,7 +167,7 @@ def of_run(run: Run) -> Lexicon:
     lexicon = Lexicon(framework=run.framework)
     known = base().names
     for key in run.columns:
-        tokens = tuple(token for token, *_ in tokenize(key))
+        tokens = _tokens_of(key)
         if tokens and tokens not in known:
             lexicon.add_tokens(tokens, Target("key", key, 3.0, key))
             parts = key.split("/")
@@ -302,15 +307,25 @@ def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: flo
 
 def _add_setting(lexicon: Lexicon, key: str) -> None:
     """A setting and its endings. Every key of verl has a dot: in a run of verl a bare word (``learning_rate``) is another trainer's."""
+    whole, endings = _setting_names(key)
+    foreign = "." not in key and not key.isupper() and lexicon.framework and family(lexicon.framework) == "verl"
+    lexicon.add_tokens(whole, Target("setting", key, 1.1 if foreign else 4.0))
+    for tokens, weight in endings:
+        lexicon.add_tokens(tokens, Target("setting", key, weight))
+
+
+@lru_cache(8192)
+def _setting_names(key: str) -> tuple[tuple[str, ...], tuple[tuple[tuple[str, ...], float], ...]]:
+    """Tokens of the key, and of its endings with what they weigh: one run's config is much like another's."""
     parts = key.split(".")
     tokens = [tuple(token for token, *_ in tokenize(part)) for part in parts]
-    foreign = len(parts) == 1 and not key.isupper() and lexicon.framework and family(lexicon.framework) == "verl"
-    lexicon.add_tokens(tuple(token for part in tokens for token in part), Target("setting", key, 1.1 if foreign else 4.0))
+    endings = []
     for drop in range(1, len(parts)):
         rest = parts[drop:]
         if len(rest) == 1 and (rest[0] in GENERIC or len(rest[0]) < 4):
             continue
-        lexicon.add_tokens(tuple(token for part in tokens[drop:] for token in part), Target("setting", key, 1.6 if len(rest) > 1 else 1.2))
+        endings.append((tuple(token for part in tokens[drop:] for token in part), 1.6 if len(rest) > 1 else 1.2))
+    return tuple(token for part in tokens for token in part), tuple(endings)
 
 
 def _plain_forms(lexicon: Lexicon) -> None:

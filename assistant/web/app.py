@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
+import inspect
 import logging
 import os
 import signal
@@ -10,6 +13,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,8 +29,8 @@ from fastapi import FastAPI, Response
 
 from assistant.sessions import MemoryStore, SessionStore, UnusableStore, open_log, open_store
 from assistant.web import CannotServe
-from assistant.web.guard import BodyLimit, Login, SecurityHeaders
-from assistant.web.limits import BadWebSettings, Limits, configured
+from assistant.web.guard import BodyLimit, Login, SameOrigin, SecurityHeaders
+from assistant.web.limits import LOCAL, BadWebSettings, Limits, configured
 from assistant.web.models import Models
 from assistant.web.page import Page
 from assistant.web.routes import add_library, router
@@ -39,7 +43,9 @@ log = logging.getLogger(__name__)
 
 TIDY_EVERY = 300.0
 """Seconds."""
-LOCAL = ("127.0.0.1", "localhost", "::1")
+UPLOADS = "runwhy-"
+UPLOAD_KEPT = 3600.0
+"""Seconds after which an upload that was broken off, or never read, is deleted."""
 CONTAINER = ".gradio-container" * 3
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -63,7 +69,9 @@ def build(
     add_library(app)
     app.add_middleware(BodyLimit, largest=limits.body, largest_upload=limits.upload + 1_000_000)
     app.add_middleware(Login, logins=limits.logins, user_header=limits.user_header)
+    app.add_middleware(SameOrigin, hosts=limits.hosts)
     app.add_middleware(SecurityHeaders)
+    quicken(page.blocks)
     threading.Thread(target=_tidy, args=(page,), name="runwhy-tidy", daemon=True).start()
     mounted: FastAPI = gr.mount_gradio_app(
         app,
@@ -85,14 +93,35 @@ def build(
     return mounted
 
 
+def quicken(blocks: gr.Blocks) -> None:
+    """Gradio asks for the signature of every component's class for every tab, and looks through its queue a thousand times a second."""
+    for made in {type(block).__init__ for block in blocks.blocks.values()}:
+        with contextlib.suppress(AttributeError, TypeError, ValueError):
+            made.__signature__ = inspect.signature(made)  # type: ignore[attr-defined]
+    if hasattr(blocks._queue, "sleep_when_free"):
+        blocks._queue.sleep_when_free = 0.01
+
+
 def _tidy(page: Page) -> None:
     """From time to time: give up what was not used for long, in the store and in Gradio's memory of what each tab shows."""
     while not page.closed.wait(TIDY_EVERY):
         try:
             page.store.sweep()
             forget_idle(page, page.limits.session_hours * 3600)
+            remove_uploads(Path(os.environ.get("GRADIO_TEMP_DIR", "")), UPLOAD_KEPT)
         except Exception:
             log.exception("tidying failed")
+
+
+def remove_uploads(folder: Path, seconds: float) -> int:
+    """Delete files of the server's own upload folder that nobody wrote to for so long; returns how many."""
+    n = 0
+    for path in folder.rglob("*") if folder.name.startswith(UPLOADS) else ():
+        with contextlib.suppress(OSError):
+            if path.is_file() and time.time() - path.stat().st_mtime > seconds:
+                path.unlink()
+                n += 1
+    return n
 
 
 def forget_idle(page: Page, seconds: float) -> int:
@@ -201,6 +230,10 @@ def _warm() -> None:
     session = store.create(open_log(sample_text("collapse")))
     report(session, "en")
     Answering(session, "why is my pg_loss positive?", "en", store).at_once()
+    import matplotlib.pyplot  # Gradio imports it when the first event runs  # noqa: F401
+
+    gc.collect()
+    gc.freeze()  # what is loaded now stays: no later collection looks through it again
 
 
 def free_port(host: str, port: int) -> None:
@@ -223,7 +256,7 @@ def run(host: str, port: int, open_browser: bool) -> None:
     free_port(host, port)
     # uvicorn ends by raising the signal again: with the system's own handler the clean-up below would not run.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with tempfile.TemporaryDirectory(prefix="runwhy-") as uploads:
+    with tempfile.TemporaryDirectory(prefix=UPLOADS) as uploads:
         os.environ["GRADIO_TEMP_DIR"] = uploads
         service = prepared(host)
         try:
@@ -231,6 +264,8 @@ def run(host: str, port: int, open_browser: bool) -> None:
             print(f"runwhy: {address}", flush=True)
             if open_browser:
                 threading.Timer(1.0, webbrowser.open, [address]).start()
-            uvicorn.run(service.app, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
+            uvicorn.run(
+                service.app, host=host, port=port, log_level="warning", access_log=False, timeout_graceful_shutdown=2, server_header=False
+            )
         finally:
             service.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from typing import Any
 
 Scope = MutableMapping[str, Any]
@@ -32,6 +32,7 @@ POLICY = "; ".join(
 )
 HEADERS = [
     (b"content-security-policy", POLICY.encode()),
+    (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
@@ -49,6 +50,64 @@ class SecurityHeaders:
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+class SameOrigin:
+    """Turns away what the page of another site makes a visitor's browser send, and requests to a name that is not this server's.
+
+    ``hosts`` are the names it answers to (without port; "" or none: any). A site whose name an attacker lets point here (DNS rebinding)
+    is of the same origin for the browser: where neither a login nor a proxy stands in front, only the name tells it from us.
+    """
+
+    def __init__(self, app: App, hosts: Collection[str] = ()) -> None:
+        self.app, self.hosts = app, frozenset(host.lower() for host in hosts if host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket") and scope.get("path") not in OPEN_PATHS:
+            headers = {name.lower(): value.decode("latin-1").strip().lower() for name, value in scope.get("headers") or []}
+            if self.hosts and not self._known(headers.get(b"host", "")):
+                return await _turn_away(
+                    scope, send, b"This server has another name. Open it as http://localhost, or set RUNWHY_WEB_HOSTS.\n"
+                )
+            if _foreign(str(scope.get("method", "GET")), headers):
+                return await _turn_away(scope, send, b"Only the server's own page may ask this.\n")
+        await self.app(scope, receive, send)
+
+    def _known(self, host: str) -> bool:
+        name = _name_of(host)
+        return name in self.hosts or ("localhost" in self.hosts and name.endswith(".localhost"))
+
+
+def _name_of(host: str) -> str:
+    """``[::1]:7860`` → ``::1``."""
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].rstrip(".")
+
+
+def _foreign(method: str, headers: Mapping[bytes, str]) -> bool:
+    """Whether a page of elsewhere is behind the request. A link that leads here is none of those; a form that is sent here is.
+
+    Browsers say where a request comes from (``Sec-Fetch-Site``, which no script can change), over plain HTTP only the page's address.
+    """
+    site = headers.get(b"sec-fetch-site", "")
+    if site in ("same-origin", "none"):
+        return False
+    if site:
+        return not (method in ("GET", "HEAD") and headers.get(b"sec-fetch-mode") == "navigate")
+    origin = headers.get(b"origin")
+    if origin is None:
+        return False
+    scheme, _, address = origin.partition("://")
+    port = {"http": ":80", "https": ":443"}.get(scheme, "")
+    own = [value for name in (b"host", b"x-forwarded-host") if (value := headers.get(name))]
+    return address not in own and address + port not in own
+
+
+async def _turn_away(scope: Scope, send: Send, words: bytes) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 4403})
+        return
+    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain; charset=utf-8")]})
+    await send({"type": "http.response.body", "body": words})
 
 
 class TooLarge(Exception):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 Own = Literal["any", "known", "none"]
+LOCAL = ("127.0.0.1", "localhost", "::1")
+"""Names of this machine that no other one can have."""
 
 
 class BadWebSettings(ValueError):
@@ -23,7 +25,8 @@ class Limits:
     """Sizes in bytes, times in hours. ``at_once`` is how many logs are read at a time (each in a process), ``waiting`` how many may queue.
 
     ``logins`` are users with their passwords; with ``user_header`` a proxy in front says who it is (only it may reach this server).
-    ``own_model``: may visitors name a model's address (`assistant.web.models.Models`)?
+    ``own_model``: may visitors name a model's address (`assistant.web.models.Models`)? ``hosts`` are the names that the server answers
+    to (`assistant.web.guard.SameOrigin`), none for any.
     """
 
     paste: int = 20_000_000
@@ -41,6 +44,12 @@ class Limits:
     logins: Mapping[str, str] = field(default_factory=dict, repr=False)
     user_header: str = ""
     own_model: Own = "any"
+    hosts: tuple[str, ...] = ()
+
+    @property
+    def opening(self) -> int:
+        """Logs on their way at a time: while some are read, the next are received and the last ones kept, so that no reader waits."""
+        return 3 * self.at_once
 
     @property
     def body(self) -> int:
@@ -54,9 +63,11 @@ class Limits:
 
 def configured(environ: Mapping[str, str] = os.environ, *, public: bool = False) -> Limits:
     """From RUNWHY_WEB_AUTH (``user:password``, several with commas), RUNWHY_WEB_USER_HEADER, RUNWHY_WEB_OWN_MODEL (any, known, none),
-    RUNWHY_WEB_UPLOAD_MB, RUNWHY_WEB_PASTE_MB, RUNWHY_WEB_LINES, RUNWHY_WEB_AT_ONCE, RUNWHY_KEEP_HOURS. Raises BadWebSettings.
+    RUNWHY_WEB_HOSTS (names with commas), RUNWHY_WEB_UPLOAD_MB, RUNWHY_WEB_PASTE_MB, RUNWHY_WEB_LINES, RUNWHY_WEB_AT_ONCE,
+    RUNWHY_KEEP_HOURS. Raises BadWebSettings.
 
     ``public``: others than this machine reach the server; then visitors may by default name only models at known public addresses.
+    Else, and where nobody has to log in, the server answers to this machine's own names only.
     """
     logins: dict[str, str] = {}
     for entry in filter(None, (part.strip() for part in environ.get("RUNWHY_WEB_AUTH", "").split(","))):
@@ -67,6 +78,10 @@ def configured(environ: Mapping[str, str] = os.environ, *, public: bool = False)
     own = environ.get("RUNWHY_WEB_OWN_MODEL", "") or ("known" if public else "any")
     if own not in ("any", "known", "none"):
         raise BadWebSettings("RUNWHY_WEB_OWN_MODEL", "any, known, none")
+    user_header = environ.get("RUNWHY_WEB_USER_HEADER", "").strip().lower()
+    hosts = tuple(filter(None, (name.strip().lower() for name in environ.get("RUNWHY_WEB_HOSTS", "").split(","))))
+    if hosts or not (public or logins or user_header):
+        hosts = (*LOCAL, *hosts)
     plain = Limits()
     return Limits(
         paste=int(_number(environ, "RUNWHY_WEB_PASTE_MB", plain.paste / 1e6) * 1e6),
@@ -75,8 +90,9 @@ def configured(environ: Mapping[str, str] = os.environ, *, public: bool = False)
         at_once=int(_number(environ, "RUNWHY_WEB_AT_ONCE", plain.at_once)),
         session_hours=_number(environ, "RUNWHY_KEEP_HOURS", plain.session_hours),
         logins=logins,
-        user_header=environ.get("RUNWHY_WEB_USER_HEADER", "").strip().lower(),
+        user_header=user_header,
         own_model=cast(Own, own),
+        hosts=hosts,
     )
 
 

@@ -48,6 +48,7 @@ from assistant.web.guard import owner_of
 from assistant.web.limits import Limits
 from assistant.web.masked import MaskedLogs
 from assistant.web.models import Models
+from assistant.web.owned import OwnedBlocks
 from assistant.web.panel import LIGHT, PRIVATE, Panel, html
 from assistant.web.panels.chat import ChatPanel
 from assistant.web.panels.compare import ComparePanel
@@ -108,7 +109,7 @@ class Page:
     # Layout
 
     def _build(self) -> Any:
-        with gr.Blocks(title="runwhy", analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
+        with OwnedBlocks(self._foreign, title="runwhy", analytics_enabled=False, delete_cache=(3600, 3600)) as blocks:
             self.session = gr.Textbox("", visible="hidden", elem_id="session-id", label="session")
             with gr.Row(elem_id="masthead"):
                 self.brand = html(texts.brand("en"), elem_id="brand")
@@ -185,6 +186,11 @@ class Page:
             return self.store.fork(shared.id, owner=owner_of(request)) if shared else None
         about = self.store.about(wanted)
         return self.store.get(wanted) if about is not None and about.owner in ("", owner_of(request)) else None
+
+    def _foreign(self, session_id: str, owner: str) -> bool:
+        """Whether the session is another user's."""
+        about = self.store.about(session_id)
+        return about is not None and about.owner not in ("", owner)
 
     def close(self, session_id: str, language: Language) -> dict[Any, Any]:
         """Back to the start view; the report can be opened again from there until it is too old."""

@@ -6,6 +6,7 @@ A worker reads one log at a time and tells how far it is; to cancel a reading it
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import multiprocessing
 import queue
@@ -66,7 +67,7 @@ class Workers:
         """As `assistant.sessions.open_log`, with its errors. Raises Cancelled when ``cancelled`` is set, WorkerEnded."""
         from assistant.sessions import Cancelled
 
-        worker = self._free.get()
+        worker = self._wait(cancelled)
         try:
             if not worker.process.is_alive():
                 worker = self._start()
@@ -96,6 +97,16 @@ class Workers:
         finally:
             self._free.put(worker)
 
+    def _wait(self, cancelled: Event | None) -> _Worker:
+        """A worker that has nothing to do. Raises Cancelled."""
+        from assistant.sessions import Cancelled
+
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self._free.get(timeout=LOOK_EVERY)
+            if cancelled is not None and cancelled.is_set():
+                raise Cancelled
+
     def close(self) -> None:
         while True:
             with contextlib.suppress(queue.Empty):
@@ -112,6 +123,8 @@ def _serve(pipe: Connection) -> None:
 
     for key in SAMPLES:  # warm: the first log is read as quickly as the others
         open_log(sample_text(key).encode())
+    gc.collect()
+    gc.freeze()  # what is loaded now stays: no later collection looks through it again
     while True:
         try:
             source, name = pipe.recv()

@@ -9,6 +9,7 @@ def test_something(open_tab):
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -30,8 +31,14 @@ FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 ]  # fmt: skip
-WAIT = 20_000
-"""Milliseconds that something may take to appear."""
+WAIT = 60_000
+"""Milliseconds that something may take to appear, on a machine that does much else."""
+READY = "!document.body.classList.contains('restoring') && document.querySelector('#go, #verdict')"
+AT_REST = (
+    "document.getAnimations().every(one => one.playState !== 'running' || one.effect.getComputedTiming().iterations === Infinity)"
+    " && [...document.querySelectorAll('figure.chart')].every(one => !one.offsetParent || one.classList.contains('drawn')"
+    " || one.getBoundingClientRect().top > window.innerHeight || one.querySelector('.js-plotly-plot'))"
+)
 
 
 def why_not() -> str:
@@ -69,23 +76,52 @@ def served(**environment: str) -> Iterator[str]:
         server.wait(20)
 
 
-class Tab:
-    """One browser tab (a context of its own) with the page open."""
+class Browsers:
+    """One real browser for all tests. A tab of the same kind (language, colours) gets the same context again, emptied, so that the page
+    comes out of its cache; two tabs at once never share one: to the server they are two browsers."""
 
-    def __init__(self, browser: Any, address: str, language: str, width: int, height: int, dark: bool, path: str = "") -> None:
-        self.address = address
-        self.context = browser.new_context(
-            viewport={"width": width, "height": height}, locale=language, color_scheme="dark" if dark else "light", reduced_motion="reduce"
-        )
-        self.context.set_default_timeout(WAIT)
+    def __init__(self, browser: Any, loop: asyncio.AbstractEventLoop) -> None:
+        """``loop`` is Playwright's, which for this thread seems to run all the time: between browser tests it is out of the others' way."""
+        self.browser, self.loop = browser, loop
+        self._idle: dict[tuple[str, bool], list[Any]] = {}
+
+    def take(self, language: str, dark: bool) -> Any:
+        if idle := self._idle.get((language, dark)):
+            return idle.pop()
+        context = self.browser.new_context(locale=language, color_scheme="dark" if dark else "light", reduced_motion="reduce")
+        context.set_default_timeout(WAIT)
+        return context
+
+    def give_back(self, context: Any, page: Any, language: str, dark: bool) -> None:
+        try:
+            for one in context.pages:
+                if one is not page:
+                    one.close()
+            page.evaluate("localStorage.clear(); sessionStorage.clear()")
+            page.close()
+            context.clear_cookies()
+            context.clear_permissions()
+        except Exception:  # a page that hangs must not be met again
+            context.close()
+        else:
+            self._idle.setdefault((language, dark), []).append(context)
+
+
+class Tab:
+    """One browser tab with the page open."""
+
+    def __init__(self, browsers: Browsers, address: str, language: str, width: int, height: int, dark: bool, path: str = "") -> None:
+        self.address, self.browsers, self.kind = address, browsers, (language, dark)
+        self.context = browsers.take(language, dark)
         self.page = self.context.new_page()
+        self.page.set_viewport_size({"width": width, "height": height})
         self.errors: list[str] = []
         self.elsewhere: list[str] = []
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("request", self._asked)
         self.page.goto(address + path)
-        self.page.wait_for_function("!document.body.classList.contains('restoring') && document.querySelector('#go, #verdict')")
+        self.page.wait_for_function(READY)
 
     def _heard(self, message: Any) -> None:
         if message.type == "error":
@@ -115,6 +151,11 @@ class Tab:
     def until(self, script: str) -> None:
         """Wait until the expression is true."""
         self.page.wait_for_function(script)
+
+    def at_rest(self) -> None:
+        """Wait until nothing moves and the plots in view are drawn."""
+        self.page.wait_for_function(AT_REST)
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def paste(self, text: str) -> None:
         self.page.fill("#paste textarea", text)
@@ -150,24 +191,27 @@ class Tab:
 
     def reload(self) -> None:
         self.page.reload()
-        self.page.wait_for_function("!document.body.classList.contains('restoring') && document.querySelector('#go, #verdict')")
+        self.page.wait_for_function(READY)
 
     def close(self) -> None:
-        self.context.close()
+        self.browsers.give_back(self.context, self.page, *self.kind)
 
 
-def browsers() -> Iterator[Any]:
+def browsers() -> Iterator[Browsers]:
     if reason := why_not():
         pytest.skip(reason)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
+        loop = asyncio.get_running_loop()
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
+        asyncio._set_running_loop(None)
+        yield Browsers(browser, loop)
+        asyncio._set_running_loop(loop)
         browser.close()
 
 
-def tabs(browser: Any, address: str) -> Iterator[Callable[..., Tab]]:
+def tabs(browser: Browsers, address: str) -> Iterator[Callable[..., Tab]]:
     opened: list[Tab] = []
 
     def open_tab(
@@ -176,8 +220,11 @@ def tabs(browser: Any, address: str) -> Iterator[Callable[..., Tab]]:
         opened.append(Tab(browser, at, language, width, height, dark, path))
         return opened[-1]
 
+    asyncio._set_running_loop(browser.loop)
     yield open_tab
+    found = [(tab.errors[:], tab.elsewhere[:]) for tab in opened]
     for tab in opened:
         tab.close()
-    assert [error for tab in opened for error in tab.errors] == []
-    assert [url for tab in opened for url in tab.elsewhere] == []
+    asyncio._set_running_loop(None)
+    assert [error for errors, _ in found for error in errors] == []
+    assert [url for _, elsewhere in found for url in elsewhere] == []

@@ -71,15 +71,6 @@ def test_a_chinese_browser_gets_chinese_and_can_switch(open_tab: Open) -> None:
     tab.see(".log-head", "第")
 
 
-def test_dark_is_remembered(open_tab: Open) -> None:
-    tab = open_tab()
-    assert tab.run(BRIGHTNESS) > 600
-    tab.page.click("#theme-switch")
-    assert tab.run(BRIGHTNESS) < 150
-    tab.reload()
-    tab.until(f"{BRIGHTNESS} < 150")
-
-
 def test_a_large_paste_is_read_at_once(open_tab: Open) -> None:
     tab = open_tab()
     lines = "".join(f"step:{n} - actor/entropy:0.4{n % 10} - critic/score/mean:0.5 - response_length/mean:200.0\n" for n in range(1, 9000))
@@ -104,19 +95,7 @@ def test_what_cannot_be_read_is_said_and_the_page_goes_on(open_tab: Open) -> Non
     tab.see("#verdict", "Healthy")
 
 
-def test_several_files_are_one_talk(open_tab: Open) -> None:
-    tab = open_tab()
-    tab.drop(
-        {"name": "first.log", "mimeType": "text/plain", "buffer": sample("collapse").encode()},
-        {"name": "second.log", "mimeType": "text/plain", "buffer": sample("healthy").encode()},
-        {"name": "letter.txt", "mimeType": "text/plain", "buffer": b"Dear all, nothing to see here.\n"},
-    )
-    tab.see(".report-of", "first.log")
-    tab.see(".note", "Also read, to compare with: second.log")
-    tab.see(".note", "letter.txt was left out")
-
-
-def test_a_file_can_be_anything_the_readers_take(open_tab: Open, tmp_path: Path) -> None:
+def test_archives_are_read_and_several_files_are_one_talk(open_tab: Open, tmp_path: Path) -> None:
     import zipfile
 
     packed = tmp_path / "runs.zip"
@@ -125,6 +104,16 @@ def test_a_file_can_be_anything_the_readers_take(open_tab: Open, tmp_path: Path)
     tab = open_tab()
     tab.drop(packed)
     tab.see("#verdict", "Healthy")
+    tab.page.click("#another")
+    tab.see("#go")
+    tab.drop(
+        {"name": "first.log", "mimeType": "text/plain", "buffer": sample("collapse").encode()},
+        {"name": "second.log", "mimeType": "text/plain", "buffer": sample("healthy").encode()},
+        {"name": "letter.txt", "mimeType": "text/plain", "buffer": b"Dear all, nothing to see here.\n"},
+    )
+    tab.see(".report-of", "first.log")
+    tab.see(".note", "Also read, to compare with: second.log")
+    tab.see(".note", "letter.txt was left out")
 
 
 # The talk goes on
@@ -224,25 +213,24 @@ def test_a_number_says_where_it_stands_and_leads_there(open_tab: Open) -> None:
     tab.see(".log-whole", value)
 
 
-def test_numbers_of_an_answer_are_chips(open_tab: Open) -> None:
+def test_an_answer_has_chips_and_evidence_and_goes_on(open_tab: Open) -> None:
     tab = open_tab()
     tab.open_sample("collapse")
     answer = tab.ask("what is the entropy at the end?")
     chips = answer.locator(".answer .num")
     assert chips.count() > 1
     assert {chips.nth(n).get_attribute("data-about") for n in range(chips.count())}
-    answer.locator(".answer .num-run[data-line]").first.click()
-    tab.see(".log-row.chosen")
-
-
-def test_the_evidence_behind_an_answer_can_be_seen(open_tab: Open) -> None:
-    tab = open_tab()
-    tab.open_sample("collapse")
-    answer = tab.ask("what is the entropy at the end?")
     answer.locator("summary").click()
     rows = answer.locator(".behind tbody tr")
     assert rows.count() > 1
     assert "actor/" in rows.first.inner_text()
+    answer.locator(".answer .num-run[data-line]").first.click()
+    tab.see(".log-row.chosen")
+    follow = tab.see("#suggestions .chip")
+    question = follow.inner_text()
+    follow.click()
+    tab.see("#live .asked", question)
+    assert tab.page.locator(".turn").count() == 2
 
 
 # The log
@@ -257,7 +245,7 @@ def long_log() -> str:
     return "".join(rows)
 
 
-def test_any_line_can_be_reached_and_searched(open_tab: Open, long_log: str) -> None:
+def test_any_line_can_be_reached_and_searched_and_does_nothing(open_tab: Open, long_log: str) -> None:
     tab = open_tab()
     tab.drop({"name": "long.log", "mimeType": "text/plain", "buffer": long_log.encode()})
     tab.show("log")
@@ -279,11 +267,6 @@ def test_any_line_can_be_reached_and_searched(open_tab: Open, long_log: str) -> 
     tab.page.fill(".log-bar input[type=search]", "nowhere at all")
     tab.page.keyboard.press("Enter")
     tab.see(".log-said", "Not found")
-
-
-def test_secrets_and_markup_of_the_log_do_nothing(open_tab: Open, long_log: str) -> None:
-    tab = open_tab()
-    tab.drop({"name": "long.log", "mimeType": "text/plain", "buffer": long_log.encode()})
     tab.run("runwhy.openLine(11)")
     tab.see(".log-whole", "[SECRET_1]")
     assert "0123456789abcdef" not in tab.run("document.body.innerText")
@@ -343,17 +326,6 @@ def test_copy_rate_and_take_along(open_tab: Open) -> None:
     tab.see("#talk .turn [data-do=bad][aria-pressed=true]")
 
 
-def test_a_follow_up_is_one_click(open_tab: Open) -> None:
-    tab = open_tab()
-    tab.open_sample("collapse")
-    tab.ask("why is my pg_loss positive?")
-    follow = tab.see("#suggestions .chip")
-    question = follow.inner_text()
-    follow.click()
-    tab.see("#live .asked", question)
-    assert tab.page.locator(".turn").count() == 2
-
-
 def test_the_same_walk_in_chinese(open_tab: Open) -> None:
     tab = open_tab("zh-CN")
     tab.page.click("#go")
@@ -389,9 +361,7 @@ def test_the_same_walk_in_chinese(open_tab: Open) -> None:
     for name in tab.run("[...document.querySelectorAll('#tabs [role=tab]')].map(t => t.dataset.panel)"):
         if name != "ask":
             tab.show(name)
-            tab.page.wait_for_timeout(300)
-            words = tab.run(f"document.querySelector('#panel-{name}').innerText")
-            assert any("一" <= c <= "鿿" for c in words), name
+            tab.until(f"/[一-鿿]/.test(document.querySelector('#panel-{name}').innerText)")
     tab.page.click("#another")
     tab.see("#back", "回到")
 
@@ -399,8 +369,13 @@ def test_the_same_walk_in_chinese(open_tab: Open) -> None:
 # Keyboard
 
 
-def test_the_keyboard_is_enough(open_tab: Open) -> None:
+def test_the_keyboard_is_enough_and_dark_is_remembered(open_tab: Open) -> None:
     tab = open_tab()
+    assert tab.run(BRIGHTNESS) > 600
+    tab.page.click("#theme-switch")
+    assert tab.run(BRIGHTNESS) < 150
+    tab.reload()
+    tab.until(f"{BRIGHTNESS} < 150")
     reached = []
     tab.page.click("#paste textarea")
     for _ in range(8):
@@ -425,27 +400,44 @@ def test_the_keyboard_is_enough(open_tab: Open) -> None:
     assert tab.run(unnamed) == []
 
 
-@pytest.mark.parametrize(("language", "width", "dark"), [("en-US", 1360, False), ("zh-CN", 390, True), ("en-US", 390, False)])
+@pytest.mark.parametrize(("language", "width", "dark"), [("en-US", 1360, False), ("zh-CN", 390, True)])
 def test_axe_finds_no_serious_fault(open_tab: Open, language: str, width: int, dark: bool) -> None:
+    """In every panel, with a second run to compare with and one step into the guide; the dark panels by their contrast only."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     tab = open_tab(language, width, 900, dark=dark)
     found = {}
 
-    def look(where: str) -> None:
-        tab.page.wait_for_timeout(300)
-        result = axe.run(tab.page).response["violations"]
+    def look(where: str, panel: str = "") -> None:
+        tab.at_rest()
+        only = {"runOnly": ["color-contrast"]} if dark and panel else {}
+        options = {"resultTypes": ["violations"], **only}
+        result = axe.run(tab.page, context=f"#panel-{panel}" if panel else None, options=options).response["violations"]
         bad = [v for v in result if v["impact"] in ("serious", "critical")]
         if bad:
             found[where] = [(v["id"], [node["target"] for node in v["nodes"]][:3], v["nodes"][0]["failureSummary"][:200]) for v in bad]
+        assert tab.run(NO_SIDEWAYS), where
 
     look("start")
-    tab.open_sample("collapse")
+    files = [{"name": f"{key}.log", "mimeType": "text/plain", "buffer": sample(key).encode()} for key in ("collapse", "healthy")]
+    tab.drop(*files)
     tab.see(".js-plotly-plot")
     look("findings")
     tab.ask("why is my pg_loss positive?")
-    look("ask")
+    look("ask", "ask")
+    ready = {
+        "plots": "#plots .js-plotly-plot .scatterlayer",
+        "compare": "#compare figure.chart.drawn",
+        "guide": "#guide h2",
+        "teach": "#teach h2",
+    }
     for name in tab.run("[...document.querySelectorAll('#tabs [role=tab]')].map(t => t.dataset.panel)"):
         if name not in ("findings", "ask"):
             tab.show(name)
-            look(name)
+            if name in ready:
+                tab.see(ready[name])
+            look(name, name)
+        if name == "guide":
+            tab.page.locator("#guide [data-guide='reward-flat']").click()
+            tab.until("document.querySelector('#guide .guide')?.dataset.depth === '1'")
+            look("guide, one step", "guide")
     assert found == {}, json.dumps(found, indent=1, ensure_ascii=False)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from assistant.web.guard import OWNER, BodyLimit, Login, SecurityHeaders
+from assistant.web.guard import OWNER, BodyLimit, Login, SameOrigin, SecurityHeaders
+from assistant.web.limits import LOCAL, configured
 
 MULTIPART = (b"content-type", b"multipart/form-data; boundary=x")
 
@@ -33,7 +34,7 @@ class Reader:
         await send({"type": "http.response.body", "body": b"done"})
 
 
-def request(app: Any, parts: list[bytes], *headers: tuple[bytes, bytes], path: str = "/") -> list[dict[str, Any]]:
+def request(app: Any, parts: list[bytes], *headers: tuple[bytes, bytes], path: str = "/", method: str = "GET") -> list[dict[str, Any]]:
     waiting, sent = list(parts), []
 
     async def receive() -> dict[str, Any]:
@@ -42,7 +43,7 @@ def request(app: Any, parts: list[bytes], *headers: tuple[bytes, bytes], path: s
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    asyncio.run(app({"type": "http", "path": path, "headers": list(headers)}, receive, send))
+    asyncio.run(app({"type": "http", "method": method, "path": path, "headers": list(headers)}, receive, send))
     return sent
 
 
@@ -111,3 +112,61 @@ def test_a_proxy_can_say_who_it_is() -> None:
 
 def test_without_a_login_nobody_has_a_name() -> None:
     assert entered(Login(Greeter(), {}), (OWNER, b"web:eve")) == b"-"
+
+
+HOST = (b"host", b"localhost:7860")
+
+
+def asked(app: Any, *headers: tuple[bytes, bytes], method: str = "POST", path: str = "/gradio_api/queue/join") -> int:
+    return int(request(app, [b""], *headers, method=method, path=path)[0]["status"])
+
+
+@pytest.mark.parametrize(
+    ("headers", "method", "status"),
+    [
+        ([], "POST", 200),  # no browser
+        ([(b"origin", b"http://localhost:7860")], "POST", 200),
+        ([(b"origin", b"http://localhost:8888")], "POST", 403),
+        ([(b"origin", b"https://evil.example")], "POST", 403),
+        ([(b"origin", b"https://evil.example")], "OPTIONS", 403),
+        ([(b"origin", b"https://evil.example")], "GET", 403),
+        ([(b"origin", b"null")], "POST", 403),
+        ([(b"sec-fetch-site", b"cross-site")], "POST", 403),
+        ([(b"sec-fetch-site", b"same-site"), (b"sec-fetch-mode", b"cors")], "GET", 403),
+        ([(b"sec-fetch-site", b"cross-site"), (b"sec-fetch-mode", b"navigate")], "POST", 403),
+        ([(b"sec-fetch-site", b"cross-site"), (b"sec-fetch-mode", b"navigate")], "GET", 200),  # a link to the page
+        ([(b"sec-fetch-site", b"same-origin"), (b"origin", b"https://runwhy.example")], "POST", 200),  # a proxy changed the host
+        ([(b"x-forwarded-host", b"runwhy.example"), (b"origin", b"https://runwhy.example")], "POST", 200),
+    ],
+)
+def test_another_site_cannot_drive_the_page(headers: list[tuple[bytes, bytes]], method: str, status: int) -> None:
+    assert asked(SameOrigin(Greeter()), HOST, *headers, method=method) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:7860", 200), ("127.0.0.1", 200), ("[::1]:7860", 200), ("a.localhost:1", 200), ("LOCALHOST", 200), ("runs.example", 200),
+     ("evil.example:7860", 403), ("127.0.0.1.evil.example", 403), ("localhost.evil.example", 403), ("", 403)],
+)  # fmt: skip
+def test_a_name_that_an_attacker_lets_point_here_is_not_answered(host: str, status: int) -> None:
+    app = SameOrigin(Greeter(), configured({"RUNWHY_WEB_HOSTS": "Runs.example"}).hosts)
+    assert asked(app, (b"host", host.encode())) == status
+    assert asked(app, (b"host", host.encode()), path="/health") == 200
+
+
+def test_which_names_a_server_answers_to() -> None:
+    assert configured({}).hosts == LOCAL
+    assert configured({}, public=True).hosts == ()
+    assert configured({"RUNWHY_WEB_AUTH": "ann:secret"}).hosts == ()
+    assert configured({"RUNWHY_WEB_HOSTS": "a.example, B.example"}, public=True).hosts == (*LOCAL, "a.example", "b.example")
+
+
+def test_a_websocket_of_another_site_is_closed() -> None:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "path": "/", "headers": [HOST, (b"origin", b"https://evil.example")]}
+    asyncio.run(SameOrigin(Greeter())(scope, None, send))  # type: ignore[arg-type]
+    assert [message["type"] for message in sent] == ["websocket.close"]

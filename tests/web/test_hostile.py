@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from tests.answers.model.server import Act, serving
 from tests.web import browsing
 from tests.web.browsing import Tab
+from tests.web.test_model_lane import KEY, choose
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(browsing.why_not()), reason=browsing.why_not() or "-")]
 
@@ -75,7 +75,7 @@ def hostile_log() -> str:
 
 
 def inert(tab: Tab) -> None:
-    tab.page.wait_for_timeout(150)
+    tab.at_rest()
     assert tab.run("window.hacked") is None
     assert tab.run(ALIVE) == []
 
@@ -95,7 +95,7 @@ def test_a_hostile_log_does_nothing_in_any_panel(open_tab: Callable[..., Tab]) -
     for name in tab.run("[...document.querySelectorAll('#tabs [role=tab]')].map(t => t.dataset.panel)"):
         if name != "ask":
             tab.show(name)
-            tab.page.wait_for_timeout(500)
+            tab.until(f"document.querySelector('#panel-{name}').innerText.trim()")
             inert(tab)
     tab.show("log")
     for n in range(len(STRINGS)):
@@ -109,14 +109,16 @@ def test_a_hostile_log_does_nothing_in_any_panel(open_tab: Callable[..., Tab]) -
 def test_hostile_questions_and_answers_do_nothing(open_tab: Callable[..., Tab]) -> None:
     """A model that repeats every string; the built-in writer that is asked with every string."""
     answer = "The run is fine so far. " + " ".join(f"It says {text} here." for text in STRINGS)
-    with serving(Act(answer)) as model, contextlib.ExitStack() as stack:
-        address = stack.enter_context(browsing.served(RUNWHY_MODEL="test-model", RUNWHY_BASE_URL=model.url, RUNWHY_WINDOW="32768"))
-        tab = open_tab(at=address)
+    with serving(Act(answer), key=KEY) as model:
+        tab = open_tab()
         tab.open_sample("collapse")
+        choose(tab, model)
+        tab.page.click("#model-use")
+        tab.see("#model-said", "Answers are written by test-model")
         tab.ask("what is " + " and ".join(STRINGS[:20]) + "?")
         inert(tab)
         tab.show("settings")
-        tab.page.click("#model-kind label >> nth=1")
+        tab.page.click("#model-kind label >> nth=0")
         tab.see("#model-said", "built-in")
         for start in range(0, 40, 10):
             answer_shown = tab.ask("why is entropy " + " ".join(STRINGS[start : start + 10]))

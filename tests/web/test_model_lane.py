@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -20,13 +20,6 @@ WORDS = (
 )
 
 
-@pytest.fixture(scope="module")
-def own() -> Iterator[str]:
-    """A server without a model of its own."""
-    with browsing.served() as address:
-        yield address
-
-
 def choose(tab: Tab, model: ChatServer, key: str = KEY) -> None:
     tab.show("settings")
     tab.page.click("#model-kind label:has-text('my own model')")
@@ -39,9 +32,9 @@ def choose(tab: Tab, model: ChatServer, key: str = KEY) -> None:
     tab.page.fill("#model-key input", key)
 
 
-def test_a_visitor_s_own_model_streams_and_can_be_stopped(open_tab: Callable[..., Tab], own: str) -> None:
+def test_a_visitor_s_own_model_streams_and_can_be_stopped(open_tab: Callable[..., Tab]) -> None:
     with serving(Act(WORDS, pace=0.05, chunk=16), key=KEY) as model:
-        tab = open_tab(at=own)
+        tab = open_tab()
         tab.open_sample("collapse")
         choose(tab, model)
         tab.page.click("#model-test")
@@ -79,9 +72,9 @@ def test_a_visitor_s_own_model_streams_and_can_be_stopped(open_tab: Callable[...
         tab.see("#model-said", "Answers are written by test-model")
 
 
-def test_a_model_that_fails_leaves_the_built_in_answer_and_says_so(open_tab: Callable[..., Tab], own: str) -> None:
+def test_a_model_that_fails_leaves_the_built_in_answer_and_says_so(open_tab: Callable[..., Tab]) -> None:
     with serving(Act(status=500, error="broken"), key=KEY) as model:
-        tab = open_tab(at=own)
+        tab = open_tab()
         tab.open_sample("collapse")
         choose(tab, model, key="wrong")
         tab.page.click("#model-test")
@@ -94,8 +87,8 @@ def test_a_model_that_fails_leaves_the_built_in_answer_and_says_so(open_tab: Cal
         assert model.url in answer.inner_text() or "key" in answer.inner_text().lower()
 
 
-def test_entries_that_cannot_be_used_are_told(open_tab: Callable[..., Tab], own: str) -> None:
-    tab = open_tab(at=own)
+def test_entries_that_cannot_be_used_are_told(open_tab: Callable[..., Tab]) -> None:
+    tab = open_tab()
     tab.open_sample("collapse")
     with serving(Act("x")) as model:
         choose(tab, model)
@@ -108,9 +101,9 @@ def test_entries_that_cannot_be_used_are_told(open_tab: Callable[..., Tab], own:
         assert model.requests == []
 
 
-def test_what_one_visitor_chose_is_not_another_s(open_tab: Callable[..., Tab], own: str) -> None:
+def test_what_one_visitor_chose_is_not_another_s(open_tab: Callable[..., Tab]) -> None:
     with serving(Act(WORDS), key=KEY) as model:
-        one, two = open_tab(at=own), open_tab(at=own)
+        one, two = open_tab(), open_tab()
         one.open_sample("collapse")
         two.open_sample("collapse")
         choose(one, model)

@@ -132,3 +132,39 @@ def test_the_samples_show_what_they_are_named_for() -> None:
     assert found["floor"][0] == "reward-flat-floor"
     assert "crash-gpu-oom" in found["crash"]
     assert found["healthy"] == []
+
+
+def test_odd_bytes_are_read_or_refused_in_a_sentence() -> None:
+    step = "step:1 - actor/entropy:0.5 - critic/score/mean:0.1\n"
+    with pytest.raises(Refused):
+        paste("x" * 140_000)
+    assert paste(step + "\x00" * 1000 + "\n" + step.replace("1", "2", 1)).diagnosis.run.n_records == 2
+    assert paste(step + "y" * 140_000 + "\n" + step.replace("1", "2", 1)).diagnosis.run.n_records == 2
+
+
+def test_an_archive_holds_no_way_out_and_no_bomb(tmp_path: Path) -> None:
+    import io
+    import tarfile
+
+    secret = tmp_path / "secret.log"
+    secret.write_text(sample_text("crash"), encoding="utf-8")
+    path = tmp_path / "runs.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for name in ("a.log", "../up.log", "/tmp/runwhy-up.log"):
+            data = sample_text("floor").encode()
+            row = tarfile.TarInfo(name)
+            row.size = len(data)
+            archive.addfile(row, io.BytesIO(data))
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE):
+            row = tarfile.TarInfo(f"link-{kind!r}.log")
+            row.type, row.linkname = kind, str(secret)
+            archive.addfile(row)
+    store = MemoryStore()
+    try:
+        session = read_file(path, attempt(store=store))
+    except Refused:
+        pass
+    else:
+        assert all("crash" not in found.id for found in session.diagnosis.findings)
+    assert not (tmp_path.parent / "up.log").exists()
+    assert not Path("/tmp/runwhy-up.log").exists()

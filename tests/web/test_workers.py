@@ -72,3 +72,14 @@ def test_a_process_that_dies_is_replaced(workers: Workers, large: Path) -> None:
     with pytest.raises(WorkerEnded):
         workers.read(large)
     assert workers.read(sample_text("floor").encode()).faults
+
+
+def test_who_waits_for_a_worker_can_give_up(workers: Workers) -> None:
+    busy = workers._free.get()
+    flag = threading.Event()
+    timer = threading.Timer(0.2, flag.set)
+    timer.start()
+    with pytest.raises(Cancelled):
+        workers.read(sample_text("floor").encode(), cancelled=flag)
+    workers._free.put(busy)
+    assert workers.read(sample_text("floor").encode()).faults
