@@ -24,6 +24,7 @@ class _Open:
     worker: str = ""
     lease: float = 0.0
     answered: bool = False
+    lane: str = ""
 
 
 class MemoryQuestions:
@@ -46,7 +47,15 @@ class MemoryQuestions:
         raise NotImplementedError
 
     def ask(
-        self, session_id: str, question: str, *, key: str, owner: str = "", data: Mapping[str, Any] | None = None, hours: float = 24
+        self,
+        session_id: str,
+        question: str,
+        *,
+        key: str,
+        owner: str = "",
+        data: Mapping[str, Any] | None = None,
+        hours: float = 24,
+        lane: str = "",
     ) -> Pending | None:
         with self._lock:
             if session_id and not self._exists(session_id):
@@ -54,8 +63,14 @@ class MemoryQuestions:
             if self.seen(f"ask {key}", hours):
                 return None
             pending = Pending(new_id(), session_id, question, key, owner, small_json(dict(data or {}), MOST_ASKED), self._clock())
-            self._questions[pending.id] = _Open(pending)
+            self._questions[pending.id] = _Open(pending, lane=lane)
             return pending
+
+    def ahead(self, lane: str, asked: float | None = None) -> bool:
+        with self._lock:
+            self.sweep()
+            waiting = (one.pending for one in self._questions.values() if lane and one.lane == lane and not one.answered)
+            return any(asked is None or pending.asked < asked for pending in waiting)
 
     def claim(self, pending_id: str, worker: str, lease_seconds: float = 120) -> bool:
         if not worker:
@@ -123,6 +138,10 @@ class MemoryQuestions:
                 return True
             self._seen[key] = now + hours * 3600
             return False
+
+    def known(self, key: str) -> bool:
+        with self._lock:
+            return self._seen.get(key, 0.0) >= self._clock()
 
     def _drop_questions(self, session_id: str) -> None:
         self._questions = {name: one for name, one in self._questions.items() if one.pending.session_id != session_id}

@@ -165,12 +165,25 @@ class SessionStore(Protocol):
     # Questions that survive a restart
 
     def ask(
-        self, session_id: str, question: str, *, key: str, owner: str = "", data: Mapping[str, Any] | None = None, hours: float = 24
+        self,
+        session_id: str,
+        question: str,
+        *,
+        key: str,
+        owner: str = "",
+        data: Mapping[str, Any] | None = None,
+        hours: float = 24,
+        lane: str = "",
     ) -> Pending | None:
         """Note a question down before work begins. None: ``key`` was seen in the last ``hours`` (a retry), there is nothing to do.
 
-        ``session_id`` may be "" while the log is still to be read. Raises NoSession for one that is gone.
+        ``session_id`` may be "" while the log is still to be read. Raises NoSession for one that is gone. ``lane`` names the talk
+        that it belongs to (see `ahead`).
         """
+        ...
+
+    def ahead(self, lane: str, asked: float | None = None) -> bool:
+        """Whether a question of this talk, asked before ``asked`` (None: at any time), is not answered yet, whoever holds it."""
         ...
 
     def claim(self, pending_id: str, worker: str, lease_seconds: float = 120) -> bool:
@@ -209,6 +222,10 @@ class SessionStore(Protocol):
 
     def seen(self, key: str, hours: float = 24) -> bool:
         """Whether ``key`` was told before, and remember it (events without a question)."""
+        ...
+
+    def known(self, key: str) -> bool:
+        """Whether ``key`` was told to `seen` and is still remembered; unlike that it remembers nothing."""
         ...
 
     def close(self) -> None: ...

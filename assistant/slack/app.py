@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from assistant.slack import events
+from assistant.slack.context import TALK
 from assistant.slack.jobs import Job
 from assistant.slack.settings import Settings
 from assistant.slack.work import Pool
@@ -30,7 +31,7 @@ log = logging.getLogger("runwhy.slack")
 KEPT_HOURS = 72.0
 """How long a delivery is recognised as a repetition."""
 PATIENCE = 60.0
-"""Seconds in which a reply in a thread that is not ours may become ours (its log is still being read, perhaps elsewhere)."""
+"""Seconds in which a reply in a thread that is not ours may become ours (Slack brings the message before it later)."""
 MOST_WAITING = 500
 _ANY = re.compile(".*")
 
@@ -49,7 +50,7 @@ class Intake:
             return False
         self.pool.hold()
         owner = "" if job.kind == "button" else job.owner  # a button's job must outlive "forget everything"
-        pending = self.store.ask("", "", key=job.key, owner=owner, data={"slack": job.to_json()}, hours=KEPT_HOURS)
+        pending = self.store.ask("", "", key=job.key, owner=owner, data={"slack": job.to_json()}, hours=KEPT_HOURS, lane=job.queue)
         if pending is None:
             log.info("again: kind=%s team=%s channel=%s", job.kind, job.team, job.channel)
             return False
@@ -57,7 +58,8 @@ class Intake:
         return True
 
     def ours(self, lane: str) -> bool:
-        return self.pool.busy_with(lane) or self.store.bound(lane) is not None
+        """Whether a thread is about a log, or will be: one is being read, by whatever process, or the bot asked for one."""
+        return self.store.bound(lane) is not None or self.store.ahead(lane) or self.store.known(TALK + lane)
 
     def maybe(self, job: Job) -> None:
         """A reply in a thread that is not (yet) ours: kept in memory for a moment."""

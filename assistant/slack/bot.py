@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assistant.slack import buttons, incoming, talk
 from assistant.slack.context import Doing
-from assistant.slack.delivery import CLOSED, Lost, Undeliverable
+from assistant.slack.delivery import CLOSED, TOKEN, Lost, Undeliverable
 from assistant.slack.home import MOST_RUNS, home_view, thread_link
 from assistant.slack.limits import RateLimit
 from assistant.slack.people import People
@@ -52,7 +52,7 @@ class Bot:
                 if task.pending.attempts >= MOST_ATTEMPTS:
                     log.error("gave up: id=%s kind=%s", task.pending.id, job.kind)
                     return doing.tell(doing.say("gave_up", id=task.pending.id[:8]), part="error")
-                if task.again or self._may(doing):
+                if task.begun or self._may(doing):
                     HANDLERS[job.kind](doing)
                 doing.close()
         except Lost:
@@ -85,7 +85,10 @@ class Bot:
         from assistant.slack.delivery import respond
 
         log.warning("not delivered: id=%s error=%s", doing.task.pending.id, problem.error)
-        if problem.error not in CLOSED and not problem.error.startswith("invalid") and doing.task.pending.attempts < MOST_ATTEMPTS:
+        if problem.error in TOKEN:
+            log.error("Slack no longer takes the token of team=%s: `runwhy doctor` says what to do", doing.job.team)
+        hopeless = problem.error in CLOSED or (problem.error.startswith("invalid") and problem.error not in TOKEN)
+        if not hopeless and doing.task.pending.attempts < MOST_ATTEMPTS:
             return  # the lease runs out, the sweep takes it up again
         if problem.error in ("not_in_channel", "channel_not_found") and (url := doing.job.data.get("response_url")):
             respond(str(url), doing.say("not_in_channel"))

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 THREAD = "slack-thread"
 """Under which a session keeps where it is talked about, for the home tab."""
+TALK = "slack-talk "
+"""Before the name of a thread in which the bot asked for a log: the next one there is for it, with or without a mention."""
+TALK_HOURS = 24.0
 
 
 @dataclass
@@ -113,6 +116,11 @@ class Doing:
         self.settle(None)
         self.delivery.post(part, list(blocks) or [section(text)], text)
         self.close()
+
+    def ask_for_log(self) -> None:
+        """What was just said asks for a log: one that comes into this thread needs no mention."""
+        if not self.job.direct:
+            self.store.seen(TALK + self.job.lane, TALK_HOURS)
 
     def settle(self, turn: Turn | None, answer: Answer | None = None, session: Session | None = None) -> int:
         """Note down that the answer is there, before it is shown; returns its turn's index. Raises Lost when it is not ours to show."""

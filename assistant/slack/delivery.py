@@ -25,12 +25,13 @@ Block = dict[str, Any]
 EVENT = "runwhy_part"
 CLOSED = frozenset(
     [
-        "channel_not_found", "not_in_channel", "is_archived", "account_inactive", "token_revoked", "invalid_auth", "not_authed",
-        "missing_scope", "restricted_action", "thread_not_found", "message_not_found", "cannot_reply_to_message", "user_not_in_channel",
-        "ekm_access_denied",
+        "channel_not_found", "not_in_channel", "is_archived", "missing_scope", "restricted_action", "thread_not_found",
+        "message_not_found", "cannot_reply_to_message", "user_not_in_channel", "ekm_access_denied",
     ]
 )  # fmt: skip
 """Slack's errors after which another try is of no use."""
+TOKEN = frozenset(["account_inactive", "token_revoked", "token_expired", "invalid_auth", "not_authed"])
+"""Slack's errors that are nobody's fault who asked: with another token, the answer can still be given."""
 REFUSED_BLOCKS = frozenset(["invalid_blocks", "invalid_blocks_format", "msg_too_long", "msg_blocks_too_long"])
 LONGEST_WAIT = 60
 TRIES = 3

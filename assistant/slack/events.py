@@ -24,7 +24,8 @@ _ELSE = re.compile(r"^\s*<@([UW]\w+)(?:\|[^>]*)?>")
 def event_job(body: Mapping[str, Any], bot_user: str, ours: Callable[[str], bool]) -> Job | None:
     """The job of an Events API body. ``ours`` says whether the thread with this key is a talk of ours."""
     event = body.get("event") or {}
-    team = str(body.get("team_id") or event.get("team") or "")
+    installed = (body.get("authorizations") or [{}])[0]  # in a channel shared with others, team_id may be theirs
+    team = str(installed.get("team_id") or body.get("team_id") or event.get("team") or "")
     match event.get("type"):
         case "app_mention" | "message":
             return _message(event, team, bot_user, ours)
@@ -192,4 +193,5 @@ def modal_job(body: Mapping[str, Any]) -> Job | None:
 
 
 def _team(body: Mapping[str, Any]) -> str:
-    return str((body.get("team") or {}).get("id") or body.get("team_id") or (body.get("user") or {}).get("team_id") or "")
+    installed = (body.get("view") or {}).get("app_installed_team_id")
+    return str(installed or (body.get("team") or {}).get("id") or body.get("team_id") or (body.get("user") or {}).get("team_id") or "")

@@ -8,12 +8,15 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, TYPE_CHECKING, Literal
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from assistant.slack.jobs import FileRef
+
+if TYPE_CHECKING:
+    from slack_sdk import WebClient
 
 CHUNK = 1 << 20
 MOST_REDIRECTS = 3
@@ -101,6 +104,24 @@ class Fetcher:
                 raise NotFetched("too_large", total)
             out.write(chunk)
             alive()
+
+
+def looked_up(client: WebClient, file: FileRef) -> FileRef:
+    """A file of which the message says no more than its id (in a channel shared with another workspace). Raises NotFetched."""
+    from slack_sdk.errors import SlackApiError
+
+    from assistant.slack.events import files_of
+
+    try:
+        found = files_of([client.files_info(file=file.id).get("file") or {}])
+    except SlackApiError as problem:
+        gone = problem.response.get("error") in ("file_not_found", "file_deleted")
+        raise NotFetched("gone" if gone else "no_access") from problem
+    except OSError as problem:
+        raise NotFetched("unreachable") from problem
+    if not found or (not found[0].url and found[0].mode not in ("tombstone", "hidden_by_limit", "external")):
+        raise NotFetched("no_access")
+    return found[0]
 
 
 class _NoRedirect(HTTPRedirectHandler):

@@ -56,13 +56,26 @@ class Job:
 
     @property
     def lane(self) -> str:
-        """Jobs of one lane are done one after the other; it is the name by which the store knows the thread."""
+        """The name by which the store knows the thread."""
         return f"slack:{self.team}:{self.channel}:{self.thread or self.ts}"
+
+    @property
+    def queue(self) -> str:
+        """Jobs of one queue are done one after the other, by whatever process: those of a thread, those of a direct conversation
+        (where a question after a log need not be in its thread). A button, or a command that has no thread yet, waits for nobody."""
+        if self.quick or not (self.thread or self.ts):
+            return f"alone {self.key}"
+        return self.room if self.direct else self.lane
 
     @property
     def room(self) -> str:
         """Where the last log of a direct conversation is remembered, whatever the thread."""
         return f"slack:{self.team}:{self.channel}:"
+
+    @property
+    def addressed(self) -> bool:
+        """Said to the bot, not just in a thread of its own: such a message always gets a reply."""
+        return self.direct or self.mentioned or self.kind != "message"
 
     @property
     def quick(self) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from assistant.slack import incoming
 from assistant.slack.blocks import cut
 from assistant.slack.context import Doing, size_of
-from assistant.slack.files import Fetcher, NotFetched, folder
+from assistant.slack.files import Fetcher, NotFetched, folder, looked_up
 from assistant.slack.look import first_look, next_steps
 from assistant.slack.mrkdwn import escape, plain, words
 from assistant.slack.reply import Said, answer_blocks
@@ -46,7 +46,8 @@ def message(doing: Doing) -> None:
     if len(question) > MOST_QUESTION:
         return doing.tell(doing.say("too_long", limit=MOST_QUESTION))
     with_log = bool(pasted or job.files)
-    if not with_log and (job.direct or job.mentioned) and incoming.help_request(question):
+    if not with_log and job.addressed and incoming.help_request(question):
+        doing.ask_for_log()
         return doing.tell(doing.say("help"))
     _begin_thread(doing, question, with_log)
     if with_log:
@@ -73,7 +74,7 @@ def _is_asked(doing: Doing, session: Session, question: str, with_log: bool) -> 
     meant = understand(question, history=session.turns)
     if meant.intents or asked(question, session.diagnosis, session.turns) is not None:
         return True
-    if not (doing.job.direct or doing.job.mentioned):
+    if not doing.job.addressed:
         return False
     return not with_log or bool(meant.metrics or meant.findings or meant.concepts)
 
@@ -91,10 +92,14 @@ def _begin_thread(doing: Doing, question: str, with_log: bool) -> None:
 
 
 def _without_log(doing: Doing, question: str) -> None:
-    """No log in this thread: how to send one; or the card that the question is about."""
+    """No log in this thread: how to send one; or the card that the question is about. Nothing to colleagues among themselves."""
     from assistant.slack.general import general
 
     job = doing.job
+    if not job.addressed:
+        doing.settle(None)
+        return doing.close()
+    doing.ask_for_log()
     if doing.store.bound(job.lane) is not None:
         return doing.tell(doing.say("log_gone"))
     if (known := general(question, doing.language, doing.allowed)) is not None:
@@ -146,13 +151,17 @@ def _read_all(doing: Doing, pasted: str) -> bool:
                 doing.delivery.begin("look-0", escape(doing.say("reading_begun", name=words(name), size=size_of(file.size))))
             try:
                 fetcher = Fetcher(doing.client.token or "", doing.settings.file_hosts, doing.settings.max_file, doing.settings.timeout)
-                sources.append((name, fetcher.fetch(file, Path(place) / str(number))))
+                known = file if file.url else looked_up(doing.client, file)
+                name = known.name or known.id
+                sources.append((name, fetcher.fetch(known, Path(place) / str(number))))
             except NotFetched as problem:
                 log.info("file refused: id=%s why=%s size=%d", doing.task.pending.id, problem.why, problem.size)
                 _not_fetched(doing, name, problem, f"look-{number}" if not sources else f"file-{number}")
         for number, (name, source) in enumerate(sources):
             seen = _read_one(doing, name, source, number) or seen
     if not seen:
+        if job.addressed and doing.session is None:
+            doing.ask_for_log()
         doing.settle(None)
     return seen
 
@@ -180,6 +189,8 @@ def _read_one(doing: Doing, name: str, source: bytes | Path, number: int) -> boo
         diagnosis = open_log(source, name=name, progress=going_on)
     except Unreadable as problem:
         log.info("log unreadable: id=%s kind=%s", doing.task.pending.id, problem.kind)
+        if not doing.job.addressed and isinstance(source, bytes):
+            return False  # colleagues who show each other a line of something
         reason = words(problem.sentence(doing.language))
         shown = words(doing.masked(cut(name, 100))) or doing.say("pasted_log")
         doing.delivery.post(part, (), doing.say("unreadable", name=shown, reason=reason))

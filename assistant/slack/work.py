@@ -1,7 +1,7 @@
 """A bounded pool that does jobs once each: claimed in the shared store for a while, the lease renewed as long as the work goes on.
 
-Jobs of one lane (a thread) are done in the order in which they came; quick ones (a button) have a worker of their own. What a dead
-process left open is taken up by the sweep.
+Jobs of one queue (a thread) are done in the order in which they came, also when they came to several processes; quick ones (a button)
+have a worker of their own. What a dead process left open is taken up by the sweep.
 """
 
 from __future__ import annotations
@@ -22,25 +22,34 @@ if TYPE_CHECKING:
     from assistant.sessions.session import Pending
 
 log = logging.getLogger("runwhy.slack")
-QUICK = "quick "
 HOLD, LONGEST_HOLD = 0.08, 3.0
 """Seconds that work waits for the next delivery of a burst, and at most altogether."""
+BEHIND = 0.25
+"""Seconds until a talk whose last message another process still works on is looked at again."""
 FRESH = 5.0
 """Seconds in which a new question is left to the process that took it in."""
 
 
 class Task:
-    """One claimed job: ``mine`` renews the claim and says whether it still holds."""
+    """One claimed job: ``mine`` renews the claim and says whether it still holds.
 
-    def __init__(self, store: SessionStore, pending: Pending, job: Job, worker: str, lease: float) -> None:
-        self.store, self.pending, self.job, self.worker, self.lease = store, pending, job, worker, lease
+    ``late`` says that it waited here so long that another process may have held it meanwhile, and died.
+    """
+
+    def __init__(self, store: SessionStore, pending: Pending, job: Job, worker: str, lease: float, *, late: bool = False) -> None:
+        self.store, self.pending, self.job, self.worker, self.lease, self.late = store, pending, job, worker, lease, late
         self.stopping = threading.Event()
         """Set when the claim is lost, or the process ends: nobody waits for this work any more."""
 
     @property
-    def again(self) -> bool:
-        """Somebody began this before: some of it may have been shown."""
+    def begun(self) -> bool:
+        """Somebody began this before."""
         return self.pending.attempts > 0 or self.pending.turn_index is not None
+
+    @property
+    def again(self) -> bool:
+        """Some of it may have been shown."""
+        return self.begun or self.late
 
     def mine(self) -> bool:
         return self.store.claim(self.pending.id, self.worker, self.lease)
@@ -57,6 +66,7 @@ class Pool:
         self._lanes: dict[str, deque[tuple[Pending, Job]]] = {}
         self._ready: SimpleQueue[str | None] = SimpleQueue()
         self._quick: SimpleQueue[str | None] = SimpleQueue()
+        self._behind: list[str] = []
         self._known: set[str] = set()
         self._active: dict[str, Task] = {}
         self._lock = threading.Lock()
@@ -65,7 +75,8 @@ class Pool:
         work = [self._ready] * workers + [self._quick]
         self._threads = [threading.Thread(target=self._work, args=(queue,), name=f"slack-{n}", daemon=True) for n, queue in enumerate(work)]
         self._threads += [
-            threading.Thread(target=loop, name=name, daemon=True) for loop, name in ((self._sweep, "sweep"), (self._renew, "lease"))
+            threading.Thread(target=loop, name=name, daemon=True)
+            for loop, name in ((self._sweep, "sweep"), (self._renew, "lease"), (self._wake, "behind"))
         ]
 
     def start(self) -> None:
@@ -87,7 +98,7 @@ class Pool:
 
     def submit(self, pending: Pending) -> None:
         job = Job.from_json(pending.data["slack"])
-        lane = QUICK + job.key if job.quick else job.lane
+        lane = job.queue
         with self._lock:
             if pending.id in self._known or self._stopped.is_set():
                 return
@@ -103,11 +114,6 @@ class Pool:
         """Something is being taken in: begin nothing new for a moment, so that acknowledgements are quick in a burst, too."""
         self._held_until = time.monotonic() + HOLD
 
-    def busy_with(self, lane: str) -> bool:
-        """Whether something of this lane is waiting or being done here."""
-        with self._lock:
-            return lane in self._lanes
-
     @property
     def waiting(self) -> int:
         with self._lock:
@@ -116,8 +122,13 @@ class Pool:
     def _work(self, queue: SimpleQueue[str | None]) -> None:
         while (lane := queue.get()) is not None and not self._stopped.is_set():
             with self._lock:
-                pending, job = self._lanes[lane][0]
+                rows = self._lanes[lane] = deque(sorted(self._lanes[lane], key=lambda row: row[0].asked))
+                pending, job = rows[0]
             try:
+                if self._is_behind(pending, job):
+                    with self._lock:
+                        self._behind.append(lane)
+                    continue
                 self._one(pending, job)
             except Exception as problem:
                 log.error("job failed: id=%s kind=%s error=%s", pending.id, job.kind, type(problem).__name__)
@@ -130,6 +141,17 @@ class Pool:
                     continue
             queue.put(lane)
 
+    def _is_behind(self, pending: Pending, job: Job) -> bool:
+        """Whether an earlier message of the talk is not answered yet; one whose process died is when its lease has run out."""
+        return pending.turn_index is None and not job.quick and self.store.ahead(job.queue, pending.asked)
+
+    def _wake(self) -> None:
+        while not self._stopped.wait(BEHIND):
+            with self._lock:
+                lanes, self._behind = self._behind, []
+            for lane in lanes:
+                self._ready.put(lane)
+
     def _one(self, pending: Pending, job: Job) -> None:
         end = time.monotonic() + LONGEST_HOLD
         while not job.quick and time.monotonic() < min(self._held_until, end):
@@ -137,7 +159,7 @@ class Pool:
         worker = f"{self.name}-{threading.get_ident()}"
         if not self.store.claim(pending.id, worker, self.lease):
             return
-        task = Task(self.store, pending, job, worker, self.lease)
+        task = Task(self.store, pending, job, worker, self.lease, late=time.time() - pending.asked > self.lease)
         with self._lock:
             self._active[pending.id] = task
         try:

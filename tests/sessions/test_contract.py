@@ -495,6 +495,41 @@ def test_keys_are_remembered_for_their_time(kind: Kind) -> None:
     assert store.ask(session.id, "q", key="Ev1", hours=1)
 
 
+def test_looking_whether_a_key_is_known_remembers_nothing(kind: Kind) -> None:
+    store = kind.open()
+    assert not store.known("Ev1")
+    assert not store.known("Ev1")
+    assert not store.seen("Ev1", hours=1)
+    assert store.known("Ev1")
+    kind.clock.now += 3601
+    assert not store.known("Ev1")
+
+
+def test_what_was_asked_before_in_the_same_talk_is_ahead_until_it_is_answered(kind: Kind) -> None:
+    store = kind.open()
+    session = opened(store)
+    first = store.ask("", "", key="Ev1", lane="slack:T1:C1:1.0")
+    kind.clock.now += 1
+    second = store.ask("", "", key="Ev2", lane="slack:T1:C1:1.0")
+    store.ask("", "", key="Ev3", lane="slack:T1:C1:2.0")
+    store.ask("", "", key="Ev4")
+
+    def ahead() -> list[bool]:
+        return [store.ahead("slack:T1:C1:1.0", one.asked) for one in (first, second)]
+
+    assert ahead() == [False, True]
+    assert store.claim(first.id, "one", lease_seconds=10)
+    assert ahead() == [False, True]  # whoever holds it
+    kind.clock.now += 11
+    assert ahead() == [False, True]  # also when who held it died
+    assert store.ahead("slack:T1:C1:1.0")
+    assert store.answered(first.id, None, session_id=session.id, delivered=False) == -1
+    assert ahead() == [False, False]  # what follows may begin while the answer is still being shown
+    assert store.answered(second.id, None) == -1
+    assert not store.ahead("slack:T1:C1:1.0")
+    assert not store.ahead("")
+
+
 def test_open_questions_come_oldest_first(kind: Kind) -> None:
     store = kind.open()
     session = opened(store)

@@ -145,6 +145,13 @@ class Stores(RuleBasedStateMachine):
         target = ("", "") if to is None else self.chosen(to)
         self.same(lambda store, n: store.answered(ids[n], turn("done"), worker=worker, session_id=target[n], delivered=delivered))
 
+    @rule(lane=st.sampled_from(["", "one", "two"]), key=st.sampled_from("efg"))
+    def ask_in_lane(self, lane: str, key: str) -> None:
+        made = self.both(lambda store, _: store.ask("", key, key=key, hours=1, lane=lane))
+        assert (made[0] is None) == (made[1] is None)
+        if made[0] is not None:
+            self.questions.append((made[0].id, made[1].id))
+
     @precondition(lambda self: self.questions)
     @rule(which=WHICH, worker=st.sampled_from("vw"))
     def release(self, which: int, worker: str) -> None:
@@ -170,9 +177,11 @@ class Stores(RuleBasedStateMachine):
         for ids in self.sessions[-6:]:
             self.same(lambda store, n, ids=ids: _about(store.about(ids[n])))
             self.same(lambda store, n, ids=ids: [(one.index, one.question, one.good, one.reason) for one in store.transcript(ids[n])])
-        self.same(lambda store, n: sorted((one.question, one.attempts, one.turn_index) for one in store.open_questions()))
+        self.same(lambda store, n: sorted(str((one.question, one.attempts, one.turn_index)) for one in store.open_questions()))
         self.same(lambda store, n: sorted((row["question"], row["good"], row["at"]) for row in store.given_feedback()))
         self.same(lambda store, n: len(store.sessions()))
+        self.same(lambda store, n: [store.ahead(lane, asked) for lane in ("one", "two", "") for asked in (None, self.clock.now - 50)])
+        self.same(lambda store, n: [store.known(f"ask {key}") for key in "abcdefg"])
 
     @invariant()
     def the_disk_holds_what_there_is(self) -> None:
@@ -196,6 +205,6 @@ def _about(about: Any) -> Any:
 
 
 Stores.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
+    max_examples=10, stateful_step_count=25, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck)
 )
 TestSame = Stores.TestCase

@@ -12,7 +12,7 @@ import pytest
 from assistant.sessions import MemoryStore, Settings, UnusableStore, open_log, open_store
 from assistant.sessions.settings import configured, data_folder
 from tests.sessions.conftest import Kind
-from tests.sessions.logs import log_text
+from tests.sessions.logs import log_text, turn
 
 
 def test_the_environment_says_where_and_how_long(tmp_path: Path) -> None:
@@ -121,6 +121,57 @@ def test_the_migrations_make_the_tables_that_the_code_uses(lasting: Kind) -> Non
     with store.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, tables.metadata) == []
+
+
+def test_the_store_of_an_older_version_is_brought_up_with_all_that_is_in_it(lasting: Kind) -> None:
+    """Made by the first revision, used, and opened by this version: nothing is lost, at whatever revision it was left."""
+    from alembic import command
+    from alembic.script import ScriptDirectory
+    from sqlalchemy import text
+
+    from assistant.sessions.database import engine as engines
+
+    revisions = [one.revision for one in ScriptDirectory.from_config(engines.alembic_config()).walk_revisions()][::-1]
+    assert revisions[0] == "0001"
+    assert revisions[-1] == engines.REVISION
+    # Written by this version, then taken back to how the first revision kept it
+    store = lasting.open()
+    session = store.create(open_log(log_text()), "train.log", source=log_text(), owner="ann")
+    store.add_turn(session.id, turn("why?", "So."))
+    store.feedback(session.id, 0, False, "no")
+    store.bind("thread", session.id)
+    store.keep(session.id, "guide", {"at": 3})
+    token = store.share(session.id)
+    pending = store.ask("", "and then?", key="Ev1", data={"channel": "C1"}, lane="thread")
+    config = engines.alembic_config()
+    with engines.writing(store.engine) as connection:
+        connection.execute(text("DROP INDEX ix_questions_lane"))
+        connection.execute(text("ALTER TABLE questions DROP COLUMN lane"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    store.close()
+
+    for revision in revisions[1:]:
+        bare = (
+            engines._sqlite(engines._url(lasting.settings()))
+            if lasting.name == "sqlite"
+            else engines._postgresql(engines._url(lasting.settings()))
+        )
+        with engines.writing(bare) as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, revision)
+            assert engines.revision_of(connection) == revision
+        bare.dispose()
+    again = lasting.open()
+    kept = again.get(session.id)
+    assert (kept.name, kept.owner, kept.kept) == ("train.log", "ann", {"guide": {"at": 3}})
+    assert kept.diagnosis.run.n_lines == session.diagnosis.run.n_lines
+    assert [(one.question, one.markdown, one.good, one.reason) for one in again.transcript(session.id)] == [("why?", "So.", False, "no")]
+    assert again.bound("thread") == session.id
+    assert again.by_token(token).id == session.id
+    assert [(one.id, one.question, one.data) for one in again.open_questions()] == [(pending.id, "and then?", {"channel": "C1"})]
+    assert again.claim(pending.id, "w")
+    assert not again.ahead("thread")  # it was asked before talks were kept
+    assert len(list(again.given_feedback())) == 1
 
 
 def test_a_migration_that_fails_leaves_nothing_half_done(lasting: Kind, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,9 +29,11 @@ class Space(Workspace):
 
     bot: BotProcess
 
-    def __init__(self, slack: SlackServer, running: BotProcess) -> None:
+    data: Path
+
+    def __init__(self, slack: SlackServer, running: BotProcess, data: Path = Path()) -> None:
         super().__init__(slack, [running.port] if running.mode == "http" else None)
-        self.bot = running
+        self.bot, self.data = running, data
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -61,14 +63,15 @@ def space(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             RUNWHY_SLACK_TEAM_LIMIT="9999/60",
             RUNWHY_SLACK_USER_LIMIT="9999/60",
             RUNWHY_SLACK_MAX_MB="1",
+            RUNWHY_SLACK_LEASE="45",
         )
         with bot(mode, env) as running:
-            found = Space(slack, running)
+            found = Space(slack, running, data)
             yield found
             found.close()
         assert running.process.returncode == 0, running.log
         assert "Traceback" not in running.log
-        assert {problem for _, problem in slack.refusals} <= {"not_in_channel: "}, slack.refusals
+        assert {problem for _, problem in slack.refusals} <= {"not_in_channel: ", "file_not_found: "}, slack.refusals
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ class BotProcess:
         self.started = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        if not self.started.wait(30):
+        if not self.started.wait(90):
             self.stop()
             raise AssertionError(f"the bot did not start: {self.log}")
 
@@ -104,7 +104,7 @@ class Workspace:
     def __init__(self, slack: SlackServer, ports: list[int] | None = None) -> None:
         self.slack, self.ports = slack, ports or []
         self._turn = 0
-        self._http = httpx.Client(timeout=15, trust_env=False, limits=httpx.Limits(max_connections=64))
+        self._http = httpx.Client(timeout=30, trust_env=False, limits=httpx.Limits(max_connections=64))
 
     def close(self) -> None:
         self._http.close()
@@ -114,7 +114,7 @@ class Workspace:
     # Sending
 
     def deliver(self, kind: str, payload: dict[str, Any], *, retry: int = 0) -> float:
-        """Seconds until the bot acknowledged. Raises AssertionError when it did not within 3 s, or said no."""
+        """Seconds until the bot acknowledged. Raises AssertionError when it did not, or said no."""
         started = time.monotonic()
         if self.ports:
             answer = self.post(kind, payload, retry=retry)
@@ -124,11 +124,11 @@ class Workspace:
         frame = {"envelope_id": envelope, "type": kind, "payload": payload, "accepts_response_payload": kind != "events_api"}
         if retry:
             frame |= {"retry_attempt": retry, "retry_reason": "timeout"}
-        assert self.slack.connected.wait(10)
+        assert self.slack.connected.wait(30)
         self.slack.send_frame(frame, to=self._turn)
         self._turn += 1
         while envelope not in self.slack.acks:
-            assert time.monotonic() - started < 5, "no acknowledgement"
+            assert time.monotonic() - started < 30, "no acknowledgement"
             time.sleep(0.002)
         return self.slack.acks[envelope] - started
 
@@ -196,7 +196,7 @@ class Workspace:
 
     # Waiting
 
-    def wait(self, found: Callable[[], Any], seconds: float = 15.0) -> Any:
+    def wait(self, found: Callable[[], Any], seconds: float = 60.0) -> Any:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if result := found():
@@ -205,7 +205,7 @@ class Workspace:
         told = "\n---\n".join(message.shown for message in self.slack.by_bot())
         raise AssertionError(f"nothing came; the bot said:\n{told}\n{self.slack.refusals}")
 
-    def replies(self, to: Message, n: int = 1, seconds: float = 15.0) -> list[Message]:
+    def replies(self, to: Message, n: int = 1, seconds: float = 60.0) -> list[Message]:
         """The bot's messages in the thread of ``to``, pictures and files left out, at least ``n`` of them."""
         thread = to.thread_ts or to.ts
 

@@ -131,6 +131,10 @@ class SlackServer:
     def slow(self, method: str, seconds: float, times: int = 1) -> None:
         self._faults[method] += [("slow", seconds)] * times
 
+    def heal(self) -> None:
+        """No more faults."""
+        self._faults.clear()
+
     def after(self, method: str, seconds: float, times: int = 1) -> None:
         """The call is done at once, the reply comes late."""
         self._faults[method] += [("after", seconds)] * times

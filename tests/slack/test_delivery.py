@@ -55,10 +55,9 @@ def test_retry_after_is_obeyed(slack: SlackServer) -> None:
 
 def test_longer_than_anybody_waits_is_left_for_later(slack: SlackServer) -> None:
     slack.limit("chat.postMessage", times=1, retry_after=3600)
-    started = time.monotonic()
     with pytest.raises(Undeliverable, match="ratelimited"):
         delivery(slack).post("p", [], "x")
-    assert time.monotonic() - started < 5
+    assert len(slack.called("chat.postMessage")) == 1
 
 
 def test_server_errors_are_tried_again(slack: SlackServer) -> None:
@@ -98,6 +97,15 @@ def test_nothing_is_posted_for_a_job_that_another_has(slack: SlackServer) -> Non
     assert not slack.called("chat.postMessage")
 
 
+def test_what_waited_long_is_looked_for_before_it_is_shown(slack: SlackServer) -> None:
+    """Another process may have held it meanwhile, shown it, and died."""
+    one = task(MemoryStore())
+    delivery(slack, one=one).post("p", [], "x")
+    late = Task(one.store, one.pending, one.job, one.worker, one.lease, late=True)
+    delivery(slack, one=late).post("p", [], "x")
+    assert len(slack.by_bot()) == 1
+
+
 def test_begun_part_is_replaced(slack: SlackServer) -> None:
     one = delivery(slack)
     one.begin("look", "Reading …")
@@ -133,7 +141,7 @@ def test_pool_keeps_the_order_of_a_thread_and_is_bounded() -> None:
         assert pending is not None
         pool.submit(pending)
     pool.start()
-    assert pool.drained(10)
+    assert pool.drained(60)
     pool.stop(2)
     assert most[0] <= 3
     for lane in ("t0", "t1", "t2"):
@@ -156,7 +164,7 @@ def test_pool_survives_what_a_job_raises() -> None:
         pending = store.ask("", "", key=ts, data={"slack": Job(ts, "message", "T", "U", ts=ts, thread=ts).to_json()})
         assert pending is not None
         pool.submit(pending)
-    assert pool.drained(5)
+    assert pool.drained(60)
     pool.stop(1)
     assert done == ["1"]
 
@@ -190,7 +198,7 @@ def test_too_many_questions_are_refused_kindly_and_once(tmp_path: Path) -> None:
     with SlackServer() as slack, running_here(slack, tmp_path, RUNWHY_SLACK_USER_LIMIT="2/60") as running:
         for _ in range(5):
             taken(running, slack, "hello")
-        assert running.pool.drained(10)
+        assert running.pool.drained(60)
         told = [m for m in slack.by_bot() if m.ephemeral]
         assert len(told) == 1
         assert "Try again in" in told[0].text
@@ -204,7 +212,7 @@ def test_fault_of_ours_is_told_in_the_thread_with_a_reference(tmp_path: Path, ca
         with closing(sqlite3.connect(tmp_path / "sessions.db", isolation_level=None)) as database:
             database.execute("DROP TABLE turns")
         asked = taken(running, slack, "why xyzzy?", files=[slack.add_file("train.log", log_of("l"))])
-        assert running.pool.drained(10)
+        assert running.pool.drained(60)
         told = slack.by_bot("C1", asked.ts)[1]
         assert "reference" in told.shown
         assert told.shown.split("reference ")[1][:8] in caplog.text

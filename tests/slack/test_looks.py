@@ -20,7 +20,7 @@ from assistant.web.chat import suggestions
 from tests.slack.rules import alive, check_message, texts
 
 ROOT = Path(__file__).parent.parent
-REAL = sorted((ROOT.parent.parent / "shared" / "cases").glob("*/*/log*"))[::6]
+REAL = sorted((ROOT.parent.parent / "shared" / "cases").glob("*/*/log*"))[::12]
 LOGS = [*sorted(ROOT.glob("cases/*/log.txt")), *(path for path in REAL if path.stat().st_size < 400_000)]
 
 

@@ -63,7 +63,7 @@ def test_answer_is_streamed_and_its_numbers_checked(team: Team) -> None:
     slack = team.space.slack
     streams = len(slack.called("chat.startStream"))
     asked = team.ask("why?", Act(WORDS, **PACE))
-    _, reply = team.space.replies(asked, 2, 20)
+    _, reply = team.space.replies(asked, 2)
     (started,) = slack.called("chat.startStream")[streams:]
     assert (started["recipient_user_id"], started["recipient_team_id"]) == ("U1", "T1")
     team.space.wait(lambda: not reply.streaming)
@@ -79,7 +79,7 @@ def test_without_streaming_one_message_is_edited_at_most_once_a_second(team: Tea
     slack.fail("chat.startStream", "unknown_method")
     asked = team.ask("why did this happen?", Act(WORDS, pace=0.08, chunk=40))
     reply = team.space.replies(asked, 2, 20)[1]
-    team.space.wait(lambda: "nothing is learned" in reply.shown and "written by" in reply.shown, 20)
+    team.space.wait(lambda: "nothing is learned" in reply.shown and "written by" in reply.shown)
     gaps = [b - a for a, b in zip(reply.edits, reply.edits[1:-1], strict=False)]
     assert gaps
     assert all(gap > 1.0 for gap in gaps), gaps
@@ -91,7 +91,7 @@ def test_stream_that_breaks_is_made_good(team: Team) -> None:
     failed = len(team.space.slack.called("chat.appendStream"))
     team.space.slack.fail("chat.appendStream", "internal_error")
     asked = team.ask("why is that so?", Act(WORDS, **PACE))
-    team.space.wait(lambda: any("written by" in m.shown for m in team.rows(asked)), 20)
+    team.space.wait(lambda: any("written by" in m.shown for m in team.rows(asked)))
     rows = team.rows(asked)
     assert len(team.space.slack.called("chat.appendStream")) > failed
     assert len(rows) == 2
@@ -108,7 +108,7 @@ def test_model_that_fails_is_said_and_the_built_in_answer_stands(team: Team) -> 
 
 def test_teams_own_cards_are_known(team: Team) -> None:
     asked = team.ask("what about the zebra cluster?", Act("All is well with the zebra cluster."))
-    team.space.replies(asked, 2, 20)
+    team.space.replies(asked, 2)
     assert "drops NCCL links at night" in team.model.told
 
 
@@ -128,12 +128,12 @@ def test_killed_in_mid_stream(tmp_path: Path) -> None:
         first = BotProcess("socket", env)
         space = Space(slack, first)
         asked = space.write("why?", files=[slack.add_file("train.log", log_of("m"))])
-        begun = space.wait(lambda: [m for m in slack.by_bot() if m.streaming and m.streamed], 20)[0]
+        begun = space.wait(lambda: [m for m in slack.by_bot() if m.streaming and m.streamed])[0]
         time.sleep(0.1)
         first.kill()
         with bot("socket", env) as second:
             space = Space(slack, second)
-            space.wait(lambda: "written by" in begun.shown, 20)
+            space.wait(lambda: "written by" in begun.shown)
             rows = [m for m in slack.by_bot("C1", asked.ts) if not m.files]
             assert len(rows) == 2
             assert not begun.streaming

@@ -28,7 +28,7 @@ def asking(space: Space, channel: str) -> dict[str, object]:
 
 
 def refused(space: Space, channel: str, why: str, before: int) -> None:
-    space.wait(lambda: any(f"refused: why={why}" in line for line in space.bot.lines[before:]), 5)
+    space.wait(lambda: any(f"refused: why={why}" in line for line in space.bot.lines[before:]))
     time.sleep(0.2)
     assert not space.slack.by_bot(channel)
     assert SECRET_WORDS not in space.bot.log
@@ -71,7 +71,7 @@ def test_replay(web: Space, channel: str) -> None:
     before = len(web.bot.lines)
     assert httpx.post(url, content=body, headers=headers, trust_env=False).status_code == 200
     assert httpx.post(url, content=body, headers=headers, trust_env=False).status_code == 401
-    web.wait(lambda: any("refused: why=replay" in line for line in web.bot.lines[before:]), 5)
+    web.wait(lambda: any("refused: why=replay" in line for line in web.bot.lines[before:]))
     web.wait(lambda: web.slack.by_bot(channel))
     time.sleep(0.3)
     assert len(web.slack.by_bot(channel)) == 1
@@ -120,7 +120,6 @@ def test_unknown_payloads_are_acknowledged_and_left(space: Space, channel: str) 
         "file:///etc/passwd",
         "http://user:pw@127.0.0.1/x",
         "https://files.slack.com.evil.test/x",
-        "",
     ],
 )
 def test_files_from_elsewhere_are_not_fetched(space: Space, channel: str, url: str) -> None:
@@ -152,7 +151,7 @@ def test_sign_in_page_instead_of_the_file(space: Space, channel: str) -> None:
 
 @pytest.mark.parametrize("name", ["../../../etc/passwd", "..", "/", "a\x00b\u202egnp.exe", "x" * 600 + ".log", "$(touch /tmp/x).log", ""])
 def test_hostile_file_names(space: Space, channel: str, name: str) -> None:
-    asked = space.write("", channel=channel, files=[space.slack.add_file(name, log_of("m"))])
+    asked = space.write("", channel=channel, files=[space.slack.add_file(name, log_of("l"))])
     look = space.replies(asked)[0]
-    assert "Policy entropy collapsed" in look.shown
+    assert "The reward function failed" in look.shown
     assert "\u202e" not in look.shown

@@ -14,26 +14,31 @@ import pytest
 from assistant.sessions import Settings, open_store
 from assistant.slack.jobs import Job
 from tests.slack.conftest import Space, log_of
-from tests.slack.driver import BotProcess, Mode, Workspace, bot, environment, event_body, message_event
+from tests.slack.driver import BotProcess, Workspace, bot, environment, event_body, message_event
 from tests.slack.server import BOT_USER, TEAM, Message, SlackServer
 
 QUICK = {"RUNWHY_SLACK_LEASE": "1"}
+BOTH_MODES = frozenset(["test_burst_is_acknowledged_in_time_and_answered_once"])
 FREE = {"RUNWHY_SLACK_TEAM_LIMIT": "9999/60", "RUNWHY_SLACK_USER_LIMIT": "9999/60"}
 
 
-def parts(slack: SlackServer, part: str = "") -> Counter[tuple[str, str]]:
-    """How often each part of each answer was shown."""
-    marks = [(p["mark"], p["part"]) for m in slack.by_bot() if (p := m.metadata.get("event_payload"))]
+def parts(slack: SlackServer, part: str = "", channel: str = "") -> Counter[tuple[str, str]]:
+    """How often each part of each answer was shown, in channels whose names begin so."""
+    shown = [m for m in slack.by_bot() if m.channel.startswith(channel)]
+    marks = [(p["mark"], p["part"]) for m in shown if (p := m.metadata.get("event_payload"))]
     return Counter(mark for mark in marks if part in ("", mark[1]))
 
 
-def burst(space: Workspace, n: int) -> list[float]:
-    """``n`` people ask at once; every fourth delivery is repeated, every third mention comes as a message event too."""
+def burst(space: Workspace, n: int, channel: str = "C") -> list[float]:
+    """``n`` people ask at once; every fourth delivery is repeated, every third mention comes as a message event too.
+
+    Returns the seconds until each delivery was acknowledged, the slowest last.
+    """
     crash = log_of("l").decode()
     bodies = []
     for number in range(n):
         text = f"<@{BOT_USER}> why did it crash?\n```{crash}```"
-        message = space.slack.say(f"C{number % 7}", f"U{number % 40}", text)
+        message = space.slack.say(f"{channel}{number % 7}", f"U{number % 40}", text)
         body = event_body(message_event(message, mention=True))
         bodies += [(body, 0)] + ([(body, 1)] if number % 4 == 0 else [])
         bodies += [(event_body(message_event(message)), 0)] if number % 3 == 0 else []
@@ -42,21 +47,16 @@ def burst(space: Workspace, n: int) -> list[float]:
         return sorted(pool.map(lambda one: space.deliver("events_api", one[0], retry=one[1]), bodies))
 
 
-@pytest.mark.parametrize("mode", ["socket", "http"])
-def test_burst_of_two_hundred_is_acknowledged_and_answered_once(mode: Mode, tmp_path: Path) -> None:
-    n = 0
-    with SlackServer() as slack, bot(mode, environment(slack, tmp_path, **FREE)) as running:
-        space = Space(slack, running)
-        for _ in range(2):  # a second chance for a machine that was busy with something else
-            acks, n = burst(space, 200), n + 200
-            if acks[int(len(acks) * 0.99)] < 1.0:
-                break
-        assert acks[int(len(acks) * 0.99)] < 1.0, acks[-5:]
-        space.wait(lambda: len(parts(slack, "answer")) >= n, 40)
-        time.sleep(0.2)
-        assert set(parts(slack).values()) == {1}
-        assert len(parts(slack, "answer")) == len(parts(slack, "look-0")) == n
-        assert not slack.refusals
+def test_burst_is_acknowledged_in_time_and_answered_once(space: Space, channel: str) -> None:
+    """Two hundred in HTTP, where Slack repeats what it has no answer to. How quick it is `benchmarks.slack` measures."""
+    n = 200 if space.bot.mode == "http" else 40
+    name = f"{channel}b"
+    acks = burst(space, n, name)
+    assert acks[int(len(acks) * 0.99)] < 3.0, acks[-5:]  # Slack's own limit
+    space.wait(lambda: len(parts(space.slack, "answer", name)) >= n, 120)
+    time.sleep(0.2)
+    assert set(parts(space.slack, channel=name).values()) == {1}
+    assert len(parts(space.slack, "answer", name)) == len(parts(space.slack, "look-0", name)) == n
 
 
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
@@ -70,8 +70,8 @@ def test_two_processes_on_one_store_answer_once(store: str, tmp_path: Path, requ
         for one in bots:
             stack.callback(one.stop)
         space = Workspace(slack, [one.port for one in bots])
-        burst(space, 40)
-        space.wait(lambda: len(parts(slack, "answer")) >= 40, 30)
+        burst(space, 24)
+        space.wait(lambda: len(parts(slack, "answer")) >= 24)
         time.sleep(0.3)
         assert set(parts(slack).values()) == {1}
         assert all("job:" in one.log for one in bots)  # both worked
@@ -91,14 +91,13 @@ def in_pieces(space: Space) -> Message:
     return asked
 
 
-@pytest.mark.parametrize("mode", ["socket", "http"])
-def test_killed_in_mid_answer_and_started_again(mode: Mode, tmp_path: Path) -> None:
+def test_killed_in_mid_answer_and_started_again(tmp_path: Path) -> None:
     with SlackServer() as slack:
         env = environment(slack, tmp_path, **QUICK)
-        first = BotProcess(mode, env)
+        first = BotProcess("http", env)
         asked = in_pieces(Space(slack, first))
         first.kill()
-        with bot(mode, env) as second:
+        with bot("http", env) as second:
             space = Space(slack, second)
             replies = space.replies(asked, 2)
             space.wait(lambda: [m for m in slack.by_bot() if m.files])
@@ -133,11 +132,11 @@ def test_killed_before_anything_was_done(tmp_path: Path) -> None:
         env = environment(slack, tmp_path, **FREE, **QUICK, RUNWHY_SLACK_WORKERS="1")
         first = BotProcess("http", env)
         space = Space(slack, first)
-        burst(space, 30)
+        burst(space, 12)
         first.kill()
         with bot("http", env) as second:
             space = Space(slack, second)
-            space.wait(lambda: len(parts(slack, "answer")) >= 30, 25)
+            space.wait(lambda: len(parts(slack, "answer")) >= 12)
             time.sleep(0.3)
             assert set(parts(slack).values()) == {1}
 

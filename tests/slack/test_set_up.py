@@ -26,7 +26,7 @@ GOOD_SECRET = "0123456789abcdef" * 2
 
 def runwhy(*arguments: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from assistant.cli import main; main()", *arguments]
-    return subprocess.run(command, env=dict(env), capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=dict(env), capture_output=True, text=True, timeout=180, check=False)
 
 
 def bare(**more: str) -> dict[str, str]:

@@ -81,7 +81,7 @@ def test_follow_up_needs_no_mention_and_remembers(space: Space, channel: str) ->
 
 
 def test_other_peoples_talk_is_left_alone(space: Space, channel: str) -> None:
-    asked = with_log(space, channel)
+    asked = with_log(space, channel, case="l")
     space.replies(asked)
     for text in ("thanks!", "<@U77> can you look at this?", ":+1:", "谢谢", "I think we should rerun it with a higher lr"):
         message = space.slack.say(channel, "U2", text, asked.ts)
@@ -230,7 +230,7 @@ def test_plot_on_request(space: Space, channel: str) -> None:
 
 
 def test_feedback_with_a_reason(space: Space, channel: str) -> None:
-    asked = with_log(space, channel, "why?")
+    asked = with_log(space, channel, "why?", case="l")
     reply = space.replies(asked, 2)[1]
     element = next(b["elements"][0] for b in reply.blocks if b["type"] == "context_actions")
     views = len(space.slack.views)
@@ -243,7 +243,7 @@ def test_feedback_with_a_reason(space: Space, channel: str) -> None:
 
 
 def test_forgetting_needs_a_yes_of_the_owner(space: Space, channel: str) -> None:
-    asked = with_log(space, channel, user="UOWN")
+    asked = with_log(space, channel, case="l", user="UOWN")
     space.replies(asked)
     space.write("forget this", channel=channel, thread=asked.ts, mention=False, user="UOTHER")
     assert "Only the person who sent" in space.replies(asked, 2)[1].shown

@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 
 from assistant.sessions.settings import Settings, UnusableStore
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration; a test compares it with the scripts."""
 
 WAIT = 30.0

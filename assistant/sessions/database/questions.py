@@ -24,7 +24,15 @@ _HOUR = 3600.0
 class Questions(Links):
     @retried
     def ask(
-        self, session_id: str, question: str, *, key: str, owner: str = "", data: Mapping[str, Any] | None = None, hours: float = 24
+        self,
+        session_id: str,
+        question: str,
+        *,
+        key: str,
+        owner: str = "",
+        data: Mapping[str, Any] | None = None,
+        hours: float = 24,
+        lane: str = "",
     ) -> Pending | None:
         pending = Pending(new_id(), session_id, question, key, owner, small_json(dict(data or {}), MOST_ASKED), self._clock())
         with self._writing() as connection:
@@ -44,9 +52,19 @@ class Questions(Links):
                 "worker": "",
                 "lease": 0.0,
                 "answered": False,
+                "lane": token_hash(lane) if lane else "",
             }
             connection.execute(t.questions.insert().values(**row))
             return pending
+
+    def ahead(self, lane: str, asked: float | None = None) -> bool:
+        if not lane:
+            return False
+        c, now = t.questions.c, self._clock()
+        alive = c.session_id.is_(None) | exists().where(t.sessions.c.id == c.session_id, t.sessions.c.expires >= now)
+        found = select(c.id).where(c.lane == token_hash(lane), c.answered.is_(False), alive).limit(1)
+        with self.engine.connect() as connection:
+            return connection.execute(found if asked is None else found.where(c.asked < asked)).first() is not None
 
     @retried
     def claim(self, pending_id: str, worker: str, lease_seconds: float = 120) -> bool:
@@ -123,6 +141,11 @@ class Questions(Links):
     def seen(self, key: str, hours: float = 24) -> bool:
         with self._writing() as connection:
             return self._was_seen(connection, key, hours)
+
+    def known(self, key: str) -> bool:
+        found = select(t.seen.c.key).where(t.seen.c.key == token_hash(key), t.seen.c.until >= self._clock())
+        with self.engine.connect() as connection:
+            return connection.execute(found).first() is not None
 
     def _was_seen(self, connection: Connection, key: str, hours: float) -> bool:
         """Whether the key is known; it is from now on. Of two that tell it at once, one waits for the other."""

@@ -125,6 +125,7 @@ questions = Table(
     Column("lease", Double, nullable=False),
     Column("answered", Boolean, nullable=False),
     Column("turn_index", Integer),
+    Column("lane", String(64), nullable=False, index=True, server_default=""),
 )
 
 seen = Table("seen", metadata, Column("key", String(64), primary_key=True), Column("until", Double, nullable=False, index=True))
