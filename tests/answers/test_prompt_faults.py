@@ -48,9 +48,10 @@ def test_updates_per_step_are_given_where_they_matter() -> None:
 
 
 def test_a_default_is_not_called_observed() -> None:
-    text = evidence(case("63_adv_time"), "timing_s/adv huge only subtracting a mean lol")
-    assert "reward.num_workers: not in the log (default of this version 8; the run may set another)" in text
-    assert "fix: reward.num_workers 8 (the default; not in the log, the run may set another) → 16" in text
+    text = evidence(case("19_crash_oom"), "what should I change?")
+    key = "actor_rollout_ref.actor.fsdp_config.param_offload"
+    assert f"{key}: not in the log (default of this version False; the run may set another)" in text
+    assert f"fix: {key} False (the default; not in the log, the run may set another) → True" in text
     shown = evidence(case("13_opd_slow"), "val acc going down?")
     assert "data.max_response_length 8096 (as the metrics show) → 16192" in shown
 

@@ -34,6 +34,7 @@ FLAGS = [
 WAIT = 60_000
 """Milliseconds that something may take to appear, on a machine that does much else."""
 READY = "!document.body.classList.contains('restoring') && document.querySelector('#go, #verdict')"
+CHINESE = "/[\\u4e00-\\u9fff]/"
 AT_REST = (
     "document.getAnimations().every(one => one.playState !== 'running' || one.effect.getComputedTiming().iterations === Infinity)"
     " && [...document.querySelectorAll('figure.chart')].every(one => !one.offsetParent || one.classList.contains('drawn')"
@@ -122,6 +123,8 @@ class Tab:
         self.page.on("request", self._asked)
         self.page.goto(address + path)
         self.page.wait_for_function(READY)
+        if language.startswith("zh"):  # the page comes in English and asks for the browser's language
+            self.page.wait_for_function(f"!document.querySelector('#go') || {CHINESE}.test(document.querySelector('#go').textContent)")
 
     def _heard(self, message: Any) -> None:
         if message.type == "error":
