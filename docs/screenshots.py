@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.web.browsing import CHROMIUM, FLAGS, Tab, served  # noqa: E402
+from tests.web.browsing import CHROMIUM, FLAGS, Browsers, Tab, served  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 
@@ -72,14 +72,17 @@ SHOTS: dict[str, tuple[Callable[[Tab], None], str, tuple[int, int], bool]] = {
 
 
 def main(names: list[str]) -> None:
+    import asyncio
+
     from playwright.sync_api import sync_playwright
 
     wanted = names or list(SHOTS)
     with served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        browsers = Browsers(browser, asyncio.get_running_loop())
         for name in wanted:
             make, language, (width, height), dark = SHOTS[name]
-            tab = Tab(browser, address, language, width, height, dark)
+            tab = Tab(browsers, address, language, width, height, dark)
             make(tab)
             tab.page.mouse.move(0, 0)
             tab.page.wait_for_timeout(700)
