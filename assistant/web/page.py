@@ -2,8 +2,9 @@
 
 The browser's tab holds nothing but a session's id; the log's data stays on the server (`assistant.sessions`).
 
-**To add a panel** write ``assistant/web/panels/<name>.py`` with a subclass of `assistant.web.panel.Panel`, add it to `panels` below
-(its place there is its place in the tabs), and its title ``tab_<name>`` to ``assistant/messages/web.py``. Then:
+**To add a panel** write ``assistant/web/panels/<name>.py`` with a subclass of `assistant.web.panel.Panel` (of its `Shown` when it is one
+body made from the session), add it to `panels` below (its place there is its place in the tabs), and its title ``tab_<name>`` to
+``assistant/messages/web.py``. Then:
 
 - ``build()`` makes the components, inside the column ``#panel-<name>``; give those that tests or CSS need an ``elem_id``.
 - ``wire(page)`` registers events. ``page.session`` (a hidden text box: the session's id, "" when no log is open) and

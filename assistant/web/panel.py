@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from assistant.messages import Language
 
 if TYPE_CHECKING:
+    from assistant.sessions import Session
     from assistant.web.page import Page
 
 
@@ -41,3 +42,30 @@ class Panel:
     def relabel(self, language: Language) -> dict[Any, Any]:
         """``{component: update}`` for every fixed text of the panel. Called once at start and when the language changes."""
         return {}
+
+
+class Shown(Panel):
+    """A panel of a single body: made anew from the session each time it is looked at, emptied when another log is opened.
+
+    ``body_id`` is the body's id in the page ("" for the panel's own name).
+    """
+
+    body_id: ClassVar[str] = ""
+
+    def build(self) -> None:
+        self.body = html("", elem_id=self.body_id or self.name)
+
+    def wire(self, page: Page) -> None:
+        self.page = page
+        page.on_view(self.name, self.show, [self.body])
+        page.on_open(lambda session_id, language: "", [self.body])
+
+    def show(self, session_id: str, language: Language) -> str:
+        from assistant.web import texts
+
+        session = self.page.store.get(session_id) if session_id else None
+        return texts.gone(language, self.page.limits) if session is None else self.content(session, language)
+
+    def content(self, session: Session, language: Language) -> str:
+        """The body as HTML."""
+        raise NotImplementedError

@@ -9,12 +9,12 @@ import orjson
 
 from assistant.diagnosis import Diagnosis
 from assistant.messages import Language, say
-from assistant.web import findings, texts
+from assistant.web import findings
 from assistant.web.markup import escape
-from assistant.web.panel import Panel, html
+from assistant.web.panel import Shown
 
 if TYPE_CHECKING:
-    from assistant.web.page import Page
+    from assistant.sessions import Session
 
 WORDS = (
     "log_label", "log_plot", "log_search", "log_next", "log_previous", "log_go_to", "log_finding", "log_none", "log_found", "log_more",
@@ -23,22 +23,11 @@ WORDS = (
 MOST_MARKS = 500
 
 
-class LogPanel(Panel):
+class LogPanel(Shown):
     name = "log"
 
-    def build(self) -> None:
-        self.body = html("", elem_id="log")
-
-    def wire(self, page: Page) -> None:
-        self.page = page
-        page.on_view(self.name, self.show, [self.body])
-        page.on_open(lambda session_id, language: "", [self.body])
-
-    def show(self, session_id: str, language: Language) -> str:
-        session = self.page.store.get(session_id) if session_id else None
-        if session is None:
-            return texts.gone(language, self.page.limits)
-        total = self.page.store.lines(session_id, 1, 1).total
+    def content(self, session: Session, language: Language) -> str:
+        total = self.page.store.lines(session.id, 1, 1).total
         if not total:
             return f'<p class="empty">{escape(say("web.log_no_lines", language))}</p>'
         about = {
@@ -46,7 +35,7 @@ class LogPanel(Panel):
             "marks": marks(session.diagnosis, language),
             "words": {key: say(f"web.{key}", language, n="{n}", at="{at}", total="{total}") for key in WORDS},
         }
-        return f'<div class="log-viewer" data-session="{escape(session_id)}" data-about="{escape(orjson.dumps(about).decode())}"></div>'
+        return f'<div class="log-viewer" data-session="{escape(session.id)}" data-about="{escape(orjson.dumps(about).decode())}"></div>'
 
 
 def marks(diagnosis: Diagnosis, language: Language) -> Sequence[tuple[int, str, str]]:

@@ -13,12 +13,12 @@ from assistant.diagnosis import Diagnosis, RunView
 from assistant.diagnosis.compare import FIRST
 from assistant.diagnosis.timing import step_times
 from assistant.messages import Language, say
-from assistant.web import findings, texts
+from assistant.web import findings
 from assistant.web.markup import escape
-from assistant.web.panel import Panel, html
+from assistant.web.panel import Shown
 
 if TYPE_CHECKING:
-    from assistant.web.page import Page
+    from assistant.sessions import Session
 
 WORDS = (
     "search", "none_match", "found", "time", "view", "view_lines", "view_scatter", "scatter_needs", "scale", "scale_auto",
@@ -29,26 +29,15 @@ AT_FIRST = 3
 """Metrics drawn when the panel is first looked at and no finding has any."""
 
 
-class PlotsPanel(Panel):
+class PlotsPanel(Shown):
     name = "plots"
 
-    def build(self) -> None:
-        self.body = html("", elem_id="plots")
-
-    def wire(self, page: Page) -> None:
-        self.page = page
-        page.on_view(self.name, self.show, [self.body])
-        page.on_open(lambda session_id, language: "", [self.body])
-
-    def show(self, session_id: str, language: Language) -> str:
-        session = self.page.store.get(session_id) if session_id else None
-        if session is None:
-            return texts.gone(language, self.page.limits)
+    def content(self, session: Session, language: Language) -> str:
         about = offered(session.diagnosis, language)
         if not about["metrics"]:
             return f'<p class="empty">{escape(say("charts.panel_no_metrics", language))}</p>'
         data = escape(orjson.dumps(about).decode())
-        return f'<div class="plotter" data-session="{escape(session_id)}" data-about="{data}"></div>'
+        return f'<div class="plotter" data-session="{escape(session.id)}" data-about="{data}"></div>'
 
 
 def offered(diagnosis: Diagnosis, language: Language) -> dict[str, Any]:

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from assistant.messages import Language, say
 from assistant.sessions import Session
-from assistant.web import texts
 from assistant.web.markup import escape
-from assistant.web.panel import Panel, html
-
-if TYPE_CHECKING:
-    from assistant.web.page import Page
+from assistant.web.panel import Shown
 
 
-class ReportPanel(Panel):
+class ReportPanel(Shown):
     name = "report"
+    body_id = "report-file"
 
-    def build(self) -> None:
-        self.body = html("", elem_id="report-file")
-
-    def wire(self, page: Page) -> None:
-        self.page = page
-        page.on_view(self.name, self.show, [self.body])
-        page.on_open(lambda session_id, language: "", [self.body])
-
-    def show(self, session_id: str, language: Language) -> str:
-        session = self.page.store.get(session_id) if session_id else None
-        if session is None:
-            return texts.gone(language, self.page.limits)
-        return form(session, len(self.page.store.transcript(session_id)), language)
+    def content(self, session: Session, language: Language) -> str:
+        return form(session, len(self.page.store.transcript(session.id)), language)
 
 
 def form(session: Session, n_turns: int, language: Language) -> str:

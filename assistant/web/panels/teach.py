@@ -7,32 +7,20 @@ from typing import TYPE_CHECKING
 from assistant.diagnosis import Diagnosis
 from assistant.guide import Lesson, missing, teach
 from assistant.messages import Language, say
-from assistant.web import texts
 from assistant.web.markup import escape, inline
 from assistant.web.overview import Mask
-from assistant.web.panel import Panel, html
+from assistant.web.panel import Shown
 from assistant.web.panels.guide import metric_name, terms_html, usual, values
 
 if TYPE_CHECKING:
-    from assistant.web.page import Page
+    from assistant.sessions import Session
 
 
-class TeachPanel(Panel):
+class TeachPanel(Shown):
     name = "teach"
 
-    def build(self) -> None:
-        self.body = html("", elem_id="teach")
-
-    def wire(self, page: Page) -> None:
-        self.page = page
-        page.on_view(self.name, self.show, [self.body])
-        page.on_open(lambda session_id, language: "", [self.body])
-
-    def show(self, session_id: str, language: Language) -> str:
-        session = self.page.store.get(session_id) if session_id else None
-        if session is None:
-            return texts.gone(language, self.page.limits)
-        return lessons_html(session.diagnosis, language, lambda text: self.page.logs.mask(session_id, text))
+    def content(self, session: Session, language: Language) -> str:
+        return lessons_html(session.diagnosis, language, lambda text: self.page.logs.mask(session.id, text))
 
 
 def lessons_html(diagnosis: Diagnosis, language: Language, mask: Mask = str) -> str:
