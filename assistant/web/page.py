@@ -164,8 +164,10 @@ class Page:
         for event in self._changes:
             event.success(_joined(fills), now, _outputs(fills), **LIGHT).then(None, js=OPENED, **PRIVATE)
         self.language.change(_joined(self._texts), now, _outputs(self._texts), **LIGHT)
-        for name, views in self._views.items():
-            self.viewed[name].click(_joined(views), now, _outputs(views), show_progress="minimal", **PRIVATE)
+        for name, button in self.viewed.items():
+            views = self._views.get(name, [])
+            filled = button.click(_joined(views), now, _outputs(views), show_progress="minimal", **PRIVATE).then if views else button.click
+            filled(None, js=f"() => runwhy.filled('{name}')", **PRIVATE)
         self.another.click(self.close, now, [self.session, *self.opened_parts, *self.start_panel.closed_parts], **LIGHT).then(
             None, js="() => runwhy.closed()", **PRIVATE
         )

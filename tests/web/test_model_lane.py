@@ -87,6 +87,29 @@ def test_a_model_that_fails_leaves_the_built_in_answer_and_says_so(open_tab: Cal
         assert model.url in answer.inner_text() or "key" in answer.inner_text().lower()
 
 
+def test_a_choice_is_not_undone_by_the_filling_of_its_panel(open_tab: Callable[..., Tab]) -> None:
+    """The server's answers of the queue come late: what is chosen in a panel that is still being filled must stay chosen."""
+    with serving(Act(WORDS), key=KEY) as model:
+        tab = open_tab()
+        tab.open_sample("collapse")
+        choose(tab, model)
+        tab.page.click("#model-use")
+        tab.see("#model-said", "Answers are written by test-model")
+        tab.page.wait_for_timeout(1000)  # the stream of the first events is closed
+        tab.run(
+            "(() => { const now = window.fetch; window.fetch = (to, ...more) => String(to && to.url || to).includes('queue/data')"
+            " ? new Promise(done => setTimeout(done, 1500)).then(() => now(to, ...more)) : now(to, ...more); })()"
+        )
+        tab.language("zh")
+        tab.see("#tabs", "设置")
+        tab.page.wait_for_timeout(200)  # the panel is asked for anew
+        tab.page.click("#model-kind label >> nth=0")
+        tab.see("#model-said", "内置")
+        tab.page.wait_for_timeout(2500)
+        assert "内置" in tab.text("#model-said")
+        assert tab.page.locator("#model-kind input").first.is_checked()
+
+
 def test_entries_that_cannot_be_used_are_told(open_tab: Callable[..., Tab]) -> None:
     tab = open_tab()
     tab.open_sample("collapse")

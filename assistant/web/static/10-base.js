@@ -49,7 +49,14 @@ window.runwhy = (() => {
     if (seen.has(name)) return;
     if (!emptied() && tries) { setTimeout(() => { if (current === name) look(name, tries - 1); }, 50); return; }
     const button = document.getElementById("viewed-" + name);
-    if (button) { seen.add(name); button.click(); }
+    if (button) { seen.add(name); busy(name, 1); button.click(); }
+  };
+  /* A panel that is being filled takes no input: the server's answer would undo what was chosen in the meantime. */
+  const filling = new Map();
+  const busy = (name, more) => {
+    const panel = document.getElementById("panel-" + name), left = Math.max(0, (filling.get(name) || 0) + more);
+    filling.set(name, left);
+    if (panel) panel.inert = left > 0 && Boolean(panel.querySelector("input, textarea"));
   };
   const turnTo = (name, focus) => {
     current = name;
@@ -216,6 +223,7 @@ window.runwhy = (() => {
       return language;
     },
     opened: () => begin(true),
+    filled: (name) => busy(name, -1),
     closed: () => {
       remember(""); seen.clear(); current = "findings"; open = ""; early = null;
       history.replaceState({ view: "start", n: (history.state || {}).n || 0 }, "");
