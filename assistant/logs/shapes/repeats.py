@@ -104,7 +104,8 @@ class Repeat:
             if isinstance(part, str):
                 made.append(part)
             elif part == self.step:
-                made.append(r"(-?\d{1,12}+)")  # a longer one may be no step
+                # a longer one may be no step; its digits are told from its value alone
+                made.append(r"(0|-?[1-9]\d{0,11}+)" if part in style_of else r"(-?\d{1,12}+)")
             else:
                 made.append(f"({_strict(style_of[part]) if self.strict else NUMBER})")
         return re.compile("".join(made).encode() + self._end)
@@ -118,7 +119,7 @@ def _strict(style: int) -> str:
         decimals = style % 32
         if decimals < _EXACT:
             e = "E" if style >= SCIENTIFIC_UPPER else "e"
-            return rf"-?(?:[1-9]\.\d{{{decimals}}}{e}[-+]\d\d|0\.0{{{decimals}}}{e}\+00)"
+            return rf"-?(?:[1-9]\.\d{{{decimals}}}{e}(?!-00)[-+]\d\d|0\.0{{{decimals}}}{e}\+00)"
     elif style >= FIXED_DECIMALS:
         decimals = style - FIXED_DECIMALS
         if decimals < _EXACT:
