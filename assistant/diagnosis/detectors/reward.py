@@ -20,12 +20,26 @@ from assistant.diagnosis.score import (
     step_noise,
     window_of,
 )
-from assistant.diagnosis.stats import baseline, last_record, latched, mad, median, rolling_max, rolling_median, sustained, tail, trend
+from assistant.diagnosis.stats import (
+    Trend,
+    baseline,
+    last_record,
+    latched,
+    mad,
+    median,
+    rolling_max,
+    rolling_median,
+    sustained,
+    tail,
+    trend,
+)
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray, Series
 
 AVERAGED = frozenset({"sb3", "rllib"})
 """Frameworks whose reward is a mean over past episodes."""
+INDEPENDENT = 30
+"""Stretches of such a curve whose means hardly depend on one another."""
 
 
 @detector("reward-saturated", needs=("score_mean", "score_max", "score_min"), min_points=5)
@@ -135,7 +149,8 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     width = window_of(len(score))
     now = tail(score.scaled, 2 * width)
     band = max(t.band * span, t.noise * _scatter(score.scaled[: int(t.least_steps)]) / np.sqrt(width))
-    if family(view.run.framework) in AVERAGED:
+    averaged = family(view.run.framework) in AVERAGED
+    if averaged:
         band = max(band, t.wander * _wander(level))
     start = last_record(level[width - 1 :], band) + width - 1
     risen = _last_rise(view, t.band * span)
@@ -148,7 +163,7 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
         return None
     if len(flat) < t.least_share * len(score) and not _levelled_off(view, score, level, start, t):
         return None
-    if trend(flat.scaled).z > t.rising or now < level[start] - t.fallen * band:
+    if _rise_of(flat.scaled, averaged).z > t.rising or now < level[start] - t.fallen * band:
         return None
     moves = [move.z if move.slope > 0 else 0.0 for move in map(trend, _since(view, int(flat.steps[0]))) if move.n >= 4]
     if moves and median(np.array(moves)) > t.rising:
@@ -176,6 +191,13 @@ def _wander(level: FloatArray) -> float:
     late = level[len(level) // 2 :]
     at = np.arange(len(late), dtype=np.float64)
     return mad(late - np.polyval(np.polyfit(at, late, 1), at)) if len(late) > 10 else 0.0
+
+
+def _rise_of(values: FloatArray, averaged: bool) -> Trend:
+    """Neighbours that share most of their episodes count as one: of so many alike, every drift would look certain."""
+    if averaged and len(values) > 2 * INDEPENDENT:
+        values = np.array([part.mean() for part in np.array_split(values, INDEPENDENT)])
+    return trend(values)
 
 
 def _levelled_off(view: RunView, score: Series, level: FloatArray, start: int, t: Thresholds) -> bool:

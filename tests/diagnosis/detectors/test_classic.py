@@ -160,3 +160,22 @@ def test_a_mean_over_past_episodes_wanders() -> None:
     assert found is not None
     assert found.first_step is not None
     assert found.first_step < 2048 * 200
+
+
+def over_episodes(n: int, level: Sequence[float], seed: int) -> list[float]:
+    """The mean of the last hundred episodes, five new ones a record, as Stable-Baselines3 prints it."""
+    episodes = np.repeat(np.asarray(level), 5) + np.random.default_rng(seed).standard_normal(5 * n)
+    sums = np.insert(np.cumsum(episodes), 0, 0.0)
+    ends = 5 * np.arange(1, n + 1)
+    begins = np.maximum(ends - 100, 0)
+    return list((sums[ends] - sums[begins]) / (ends - begins))
+
+
+def test_a_drift_that_neighbouring_means_share_is_no_rise() -> None:
+    at = np.linspace(0, 1, 1000)
+    flat = [
+        look("reward-plateau", sb3(ppo(1000, rollout__ep_rew_mean=over_episodes(1000, np.minimum(at / 0.15, 1), s)))) for s in range(20)
+    ]
+    assert sum(found is not None for found in flat) >= 11  # 8 when every record counted as one of its own
+    for still in (0.5 * at, 2 * np.sqrt(at), 2 * np.maximum(at - 0.6, 0) / 0.4):
+        assert not any(look("reward-plateau", sb3(ppo(1000, rollout__ep_rew_mean=over_episodes(1000, still, s)))) for s in range(10))
