@@ -234,6 +234,12 @@ class Cause(Text):
     id: str
 
 
+class RuledOut(Text):
+    """``only: [verl]``: for what verl alone has or does."""
+
+    only: list[Literal["verl"]] = []
+
+
 class FixElsewhere(Model):
     """What is different about a fix in another framework."""
 
@@ -301,7 +307,7 @@ class FindingCard(Sourced):
     phases: dict[str, Choice] = {}
     operations: dict[str, str] = {}
     signals: dict[str, str] = {}
-    rules_out: list[Text] = []
+    rules_out: list[RuledOut] = []
 
     @model_validator(mode="after")
     def _ids(self) -> FindingCard:

@@ -112,8 +112,11 @@ def _era(run: Run) -> str:
 
 
 def rules_out(finding: Finding, language: Language = "en") -> list[str]:
-    """What would show that this finding is wrong."""
-    return [own_words(finding, pick(row, language)) for row in card(f"findings/{finding.id}").front.get("rules_out") or ()]
+    """What would show that this finding is wrong, in what this framework has."""
+    rows = card(f"findings/{finding.id}").front.get("rules_out") or ()
+    if finding.words is not None:
+        rows = [row for row in rows if "verl" not in row.get("only", ()) and not finding.words.foreign(pick(row, language))]
+    return [own_words(finding, pick(row, language)) for row in rows]
 
 
 def by_era(value: Any, era: str, language: Language = "en") -> Any:

@@ -7,7 +7,7 @@ import pytest
 from assistant.cards import cards
 from assistant.diagnosis import RunView, diagnose
 from assistant.diagnosis.finding import Finding
-from assistant.diagnosis.render import causes, fixes, summary
+from assistant.diagnosis.render import causes, fixes, rules_out, summary
 from assistant.diagnosis.translate import ELSEWHERE, of_trainer, own_fix, own_needs, own_settings, settings_of, words
 from tests.builders import run_of
 
@@ -33,6 +33,16 @@ def test_sentences_about_what_is_not_there_are_left_out() -> None:
     assert said.advice("更大的 beta 让策略更靠近参考模型。") == "更大的 beta 让策略更靠近参考模型。"
     assert said.foreign("critic/advantages/max above 0")
     assert said.advice("critic/advantages/max above 0") == "critic/advantages/max above 0"  # else nothing would be left
+
+
+def test_what_only_verl_does_rules_nothing_out_elsewhere() -> None:
+    big = {**SB3, "train/approx_kl": [0.3] * 30}
+    step = {f.id: f for f in diagnose(run_of(big, framework="sb3", steps=[2048 * i for i in range(1, 31)])).findings}[
+        "policy-step-too-large"
+    ]
+    assert not any("bypass_mode" in text for text in rules_out(step))
+    own = {f.id: f for f in diagnose(run_of({"actor/ppo_kl": [0.3] * 30, "actor/grad_norm": [1.0] * 30})).findings}["policy-step-too-large"]
+    assert any("bypass_mode" in text for text in rules_out(own))
 
 
 @pytest.mark.parametrize(

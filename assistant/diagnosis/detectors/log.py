@@ -88,7 +88,7 @@ def log_version_change(view: RunView, t: Thresholds) -> Finding | None:
         if not canonical or canonical == "validation":
             continue
         old = seen.get(canonical)
-        if old is not None and view.run.columns[old].rows[-1] < column.rows[0]:
+        if old is not None and view.run.columns[old].rows[-1] < column.rows[0] and not _headless(view, old, name):
             changes.append((int(column.rows[0]), old, name))
         seen[canonical] = name
     if not changes:
@@ -99,6 +99,12 @@ def log_version_change(view: RunView, t: Thresholds) -> Finding | None:
     point = view.run.series(new)
     evidence = [point.point(0)] if point is not None else []
     return Finding("log-version-change", confidence=0.7, first_step=step, evidence=evidence, facts=facts)
+
+
+def _headless(view: RunView, old: str, new: str) -> bool:
+    """Whether the old name is the new one without its section: the log begins in the middle of a table, below the section's line."""
+    records = view.run.row_records
+    return new.endswith("/" + old) and int(records[view.run.columns[old].rows[-1]]) == int(records[0])
 
 
 @detector("metric-missing")

@@ -319,22 +319,51 @@ def validation_above_train(view: RunView, t: Thresholds) -> Finding | None:
         gap = (curve.scaled - train)[both]
         if len(gap) >= t.evaluations and median(gap) >= t.gap * span and np.mean(gap > 0) >= t.share:
             above.append((curve, train, gap))
-    if len(above) * 2 > len(curves):  # one easy source among several says nothing about decoding
-        curve, train, gap = max(above, key=lambda found: len(found[0]))
+    if len(above) * 2 <= len(curves):  # one easy source among several says nothing about decoding
+        return _above_its_scatter(view, score, curves, t)
+    curve, train, gap = max(above, key=lambda found: len(found[0]))
+    facts = {
+        "gap": derived(median(gap), f"median of {curve.name} − {score.name} (smoothed)"),
+        "validation": printed(curve.point(-1)),
+        "score": derived(float(train[-1]), f"{score.name}, smoothed", metric=score.name),
+        "step": count(int(curve.steps[-1])),
+    }
+    return Finding(
+        "validation-above-train",
+        confidence=0.7,
+        first_step=step_at(curve, 0),
+        last_step=step_at(curve, -1),
+        evidence=[curve.point(-1), score.point(-1)],
+        facts=facts,
+    )
+
+
+def _above_its_scatter(view: RunView, score: Series, curves: list[Validation], t: Thresholds) -> Finding | None:
+    """Few evaluations, whose scatter over their episodes is printed with them: each lies above the training episodes by far more."""
+    for one in curves:
+        curve, scatter = one.series, view.run.series(f"{one.series.name} +/-")
+        if scatter is None or not 0 < len(curve) < t.evaluations or not np.array_equal(scatter.steps, curve.steps):
+            continue
+        train = at_steps(score, curve.steps)
+        gap = curve.scaled - train
+        if not np.all(gap >= np.maximum(t.scatters * scatter.scaled, t.gap * np.abs(train))):
+            continue
+        before = int(np.searchsorted(score.steps, curve.steps[-1], side="right")) - 1
         facts = {
-            "gap": derived(median(gap), f"median of {curve.name} − {score.name} (smoothed)"),
             "validation": printed(curve.point(-1)),
-            "score": derived(float(train[-1]), f"{score.name}, smoothed", metric=score.name),
+            "scatter": printed(scatter.point(-1)),
+            "score": printed(score.point(before)),
+            "score_step": count(int(score.steps[before])),
             "step": count(int(curve.steps[-1])),
         }
-        evidence = [curve.point(-1), score.point(-1)]
         return Finding(
             "validation-above-train",
-            confidence=0.7,
+            confidence=0.6,
             first_step=step_at(curve, 0),
             last_step=step_at(curve, -1),
-            evidence=evidence,
+            evidence=[curve.point(-1), score.point(before)],
             facts=facts,
+            variant="episodes",
         )
     return None
 

@@ -100,6 +100,17 @@ def test_a_version_change_is_a_metric_that_goes_on_under_another_name() -> None:
     assert look("log-version-change", side_by_side) is None
 
 
+def test_a_table_whose_section_is_cut_off_is_no_other_version() -> None:
+    """Stable-Baselines3 prints the section on a line of its own, above its rows."""
+    cut = "|    explained_variance   | 0.9        |\n|    value_loss           | 22.1       |\n-----------------\n"
+    train = "| train/ | |\n|    explained_variance | 0.94 |\n|    value_loss | 17 |\n-------\n"
+    whole = "----------------\n| time/ | |\n|    total_timesteps | 24576 |\n" + train
+    run = read_text(cut + whole)
+    assert "explained_variance" in run.columns
+    assert "train/explained_variance" in run.columns
+    assert look("log-version-change", run) is None
+
+
 def test_a_missing_score_is_told_only_when_training_metrics_are_there() -> None:
     assert variant("metric-missing", run_of({"actor/pg_loss": [0.1] * 5})) == "default"
     assert look("metric-missing", run_of({"timing_s/adv": [10.0]})) is None

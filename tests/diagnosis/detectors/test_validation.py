@@ -106,6 +106,22 @@ def test_validation_above_training_is_explained() -> None:
     assert not findings(below, "validation-above-train")
 
 
+def test_one_evaluation_is_above_the_training_episodes_by_its_own_scatter() -> None:
+    def evaluated(reward: float, scatter: float) -> dict[str, list[float | None]]:
+        return {
+            "rollout/ep_rew_mean": [-1020.0, None],
+            "time/total_timesteps": [24576.0, None],
+            "episode_reward": [None, reward],
+            "episode_reward +/-": [None, scatter],
+        }
+
+    found = findings(run_of(evaluated(-292.73, 132.72), framework="sb3", steps=[24576, 25000]), "validation-above-train")
+    assert found["validation-above-train"].variant == "episodes"
+    assert found["validation-above-train"].severity == "info"
+    for reward, scatter in ((-700.0, 132.72), (-1200.0, 10.0), (float("nan"), 1.0)):
+        assert not findings(run_of(evaluated(reward, scatter), framework="sb3", steps=[24576, 25000]), "validation-above-train")
+
+
 def test_validation_that_only_swings_is_called_noisy() -> None:
     values = np.concatenate([np.linspace(0.3, 0.5, 8), 0.5 + 0.03 * (-1.0) ** np.arange(12)])
     noisy = run_of({**_score(RISING), "val-core/x/acc/mean@1": _every(200, 10, values)})
