@@ -108,7 +108,7 @@ def start(store: str) -> Server:
         return int(max(own, key=lambda d: len(d["outputs"]))["id"])
 
     return Server(address, process, {"go": event("go", "click"), "send": event("send", "click"), "file": event("file", "upload"),
-                                     "fill": event("session-id", "change")})  # fmt: skip
+                                     "fill": event("retext", "click")})  # fmt: skip
 
 
 class Person:

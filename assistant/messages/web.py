@@ -234,6 +234,28 @@ TEXT: dict[str, tuple[str, str]] = {
     "thanks": ("Thank you, noted.", "谢谢，已记下。"),
     "suggested": ("Suggested questions", "可以接着问"),
     "question_too_long": ("The question is longer than {limit} characters; please shorten it.", "问题超过 {limit} 个字符，请精简一下。"),
+    "answer_broken": (
+        "The answer was broken off before its end. Please ask once more.",
+        "回答中途断开了，请再问一次。",
+    ),
+    "uploading": ("Sending {name}: {done} of {total} MB", "正在上传 {name}：{done} / {total} MB"),
+    "upload_failed": (
+        "The file did not reach the server. Drop it again in a moment.",
+        "文件没有传到服务器，请稍后重新拖入。",
+    ),
+    "upload_too_large": (
+        "This file is larger than this server takes ({limit}). Compressed (.gz, .zip) it may fit.",
+        "文件超过服务器的上限（{limit}）。压缩成 .gz 或 .zip 再试。",
+    ),
+    "not_reached": ("The server could not be reached; try again.", "连不上服务器，请再试一次。"),
+    "lost": (
+        "The server does not answer. This page comes back by itself as soon as it does; what you typed is kept.",
+        "服务器没有响应。恢复后页面会自动重新载入，已输入的内容会保留。",
+    ),
+    "not_restored": (
+        "The log you had open could not be loaded just now. Reload the page to try again; nothing is lost.",
+        "刚才打开的日志暂时加载不出来。请刷新页面重试，内容都还在。",
+    ),
     "answer_failed": (
         "Something went wrong inside runwhy while answering; the server's own log has the details.",
         "runwhy 回答时内部出错，详情见服务器日志。",

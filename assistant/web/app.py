@@ -90,6 +90,7 @@ def build(
         head=add_static(app),
         favicon_path=str(STATIC / "favicon.svg"),
     )
+    mounted.state.page = page
     return mounted
 
 
@@ -196,6 +197,7 @@ class Service:
     workers: Workers
 
     def close(self) -> None:
+        self.app.state.page.end()
         self.workers.close()
         self.store.close()
 

@@ -17,6 +17,10 @@ body made from the session), add it to `panels` below (its place there is its pl
   - ``page.on_text(fill, outputs)``: called when a log is opened and when the language changes.
   - ``page.then_refill(event)`` after an event by which the panel changed the session (`SessionStore.reread`, ``add_run``): everything
     that shows the session is asked again.
+  - ``page.then_check(self.name, event)`` after any other event that writes into the panel: should another log or language have been
+    chosen before its answer came, the panel is filled anew.
+- Answers may come late. What shows a session is wrapped by `assistant.web.texts.of`, by which the page hides what is another session's.
+  Events that set what the visitor chooses have ``trigger_mode="always_last"`` and do not write to the component that was chosen in.
 - ``relabel(language)`` returns ``{component: update}`` for the fixed texts.
 - CSS and JavaScript go to ``assistant/web/static/<name>.css|.js``; `assistant.web.app` joins all of them in the order of their names.
   The page's own script is ``window.runwhy``: ``runwhy.session()`` is the id, ``runwhy.show(name)`` opens a panel,
@@ -37,6 +41,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -50,7 +55,7 @@ from assistant.web.limits import Limits
 from assistant.web.masked import MaskedLogs
 from assistant.web.models import Models
 from assistant.web.owned import OwnedBlocks
-from assistant.web.panel import LIGHT, PRIVATE, Panel, html
+from assistant.web.panel import LIGHT, PRIVATE, Panel, ended, html
 from assistant.web.panels.chat import ChatPanel
 from assistant.web.panels.compare import ComparePanel
 from assistant.web.panels.findings import FindingsPanel
@@ -68,6 +73,8 @@ log = logging.getLogger(__name__)
 STARTING = "(...given) => runwhy.starting()"
 LANGUAGE_CHANGED = "(language) => runwhy.setLanguage(language)"
 OPENED = "() => runwhy.opened()"
+MOST_TABS = 10_000
+EMPTYING = "(...given) => runwhy.emptying(given)"
 
 Fill = Callable[[str, Language], Any]
 
@@ -93,6 +100,8 @@ class Page:
         self._opens: list[tuple[Fill, Sequence[Any]]] = []
         self._texts: list[tuple[Fill, Sequence[Any]]] = []
         self._changes: list[Any] = []
+        self._shown: OrderedDict[str, str] = OrderedDict()
+        self._lock = threading.Lock()
         self.blocks: gr.Blocks = self._build()
 
     def on_view(self, name: str, fill: Fill, outputs: Sequence[Any]) -> None:
@@ -106,6 +115,9 @@ class Page:
 
     def then_refill(self, event: Any) -> None:
         self._changes.append(event)
+
+    def then_check(self, name: str, event: Any) -> None:
+        ended(event, f"() => runwhy.check('{name}')")
 
     # Layout
 
@@ -127,6 +139,7 @@ class Page:
                     for panel in self.panels:
                         with gr.Column(elem_id=f"panel-{panel.name}", min_width=0):
                             panel.build()
+                self.empty, self.retext = (gr.Button(visible="hidden", elem_id=name) for name in ("empty", "retext"))
                 self.viewed = {panel.name: gr.Button(visible="hidden", elem_id=f"viewed-{panel.name}") for panel in self.panels}
             self._wire(blocks)
         for component, change in self.relabel("en").items():
@@ -155,22 +168,48 @@ class Page:
         now = [self.session, self.language]
         fixed = list(self.relabel("en"))
         restored = [self.session, self.language, *self.opened_parts, self.start_panel.status]
-        blocks.load(self.restore, now, restored, js=STARTING, show_progress="hidden", **PRIVATE).then(
-            None, js="() => runwhy.restored()", **PRIVATE
-        )
+        loaded = blocks.load(self.restore, now, restored, js=STARTING, show_progress="hidden", **PRIVATE)
+        loaded.success(None, js="() => runwhy.restored()", **PRIVATE)
+        loaded.failure(None, js="() => runwhy.unrestored()", **PRIVATE)
         self.language.change(self.relabel, self.language, fixed, js=LANGUAGE_CHANGED, **LIGHT)
-        fills = [*self._opens, *self._texts]
-        self.session.change(_joined(fills), now, _outputs(fills), **LIGHT)
+        # Each of these is one event however it was caused, so that two of it never overtake each other; the last one always runs.
+        last: dict[str, Any] = {"trigger_mode": "always_last", **LIGHT}
+        ended(self.empty.click(self.turn_to, now, _outputs(self._opens), js=EMPTYING, **last), "() => runwhy.emptied()")
+        self.retext.click(_joined(self._texts), now, _outputs(self._texts), **last)
+        self.session.change(None, js="() => runwhy.refill()", **PRIVATE)
         for event in self._changes:
-            event.success(_joined(fills), now, _outputs(fills), **LIGHT).then(None, js=OPENED, **PRIVATE)
-        self.language.change(_joined(self._texts), now, _outputs(self._texts), **LIGHT)
+            event.success(None, js="() => { runwhy.refill(); runwhy.opened(); }", **PRIVATE)
         for name, button in self.viewed.items():
-            views = self._views.get(name, [])
-            filled = button.click(_joined(views), now, _outputs(views), show_progress="minimal", **PRIVATE).then if views else button.click
-            filled(None, js=f"() => runwhy.filled('{name}')", **PRIVATE)
-        self.another.click(self.close, now, [self.session, *self.opened_parts, *self.start_panel.closed_parts], **LIGHT).then(
-            None, js="() => runwhy.closed()", **PRIVATE
-        )
+            views, filled = self._views.get(name, []), f"() => runwhy.filled('{name}')"
+            if views:
+                given = {"show_progress": "minimal", "trigger_mode": "always_last", **PRIVATE}
+                ended(button.click(_joined(views), now, _outputs(views), **given), filled)
+            else:
+                button.click(None, js=filled, **PRIVATE)
+        closed = self.another.click(self.close, now, [self.session, *self.opened_parts, *self.start_panel.closed_parts], **LIGHT)
+        closed.success(None, js="() => runwhy.closed()", **PRIVATE)
+
+    def turn_to(self, session_id: str, language: Language, request: gr.Request) -> Any:
+        """The browser's tab shows this session from now on ("" none)."""
+        tab = request.session_hash or ""
+        with self._lock:
+            self._shown[tab] = session_id
+            self._shown.move_to_end(tab)
+            while len(self._shown) > MOST_TABS:
+                self._shown.popitem(last=False)
+        for panel in self.panels:
+            panel.turned(tab, session_id)
+        return _joined(self._opens)(session_id, language)
+
+    def end(self) -> None:
+        """The server ends; the store is still open."""
+        self.closed.set()
+        for panel in self.panels:
+            panel.close()
+
+    def shows(self, request: gr.Request, session_id: str) -> bool:
+        """Whether the tab that sent this still shows the session: what took long may come to an end when another one is open."""
+        return self._shown.get(request.session_hash or "", session_id) == session_id
 
     def restore(self, wanted: str, language: Language, request: gr.Request) -> dict[Any, Any]:
         """The session of before a reload, or the one of a link (``link:<token>``: a copy of it, so that two people do not mix)."""

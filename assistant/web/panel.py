@@ -17,6 +17,12 @@ LIGHT: dict[str, Any] = {"queue": False, "show_progress": "hidden", **PRIVATE}
 """For events that are answered at once."""
 
 
+def ended(event: Any, js: str) -> None:
+    """Run a script when an event is over, whether or not it failed (Gradio's ``then`` is not called after a fault)."""
+    event.then(None, js=js, **PRIVATE)
+    event.failure(None, js=js, **PRIVATE)
+
+
 def html(value: str = "", **more: Any) -> Any:
     """A `gr.HTML` without Gradio's own styles for what is in it."""
     import gradio as gr
@@ -38,6 +44,12 @@ class Panel:
 
     def wire(self, page: Page) -> None:
         """Register events: ``page.on_open``, ``page.on_view``, or Gradio's own on the panel's components."""
+
+    def turned(self, tab: str, session_id: str) -> None:
+        """A browser's tab shows this session from now on ("" none). Called before it is filled."""
+
+    def close(self) -> None:
+        """The server ends."""
 
     def relabel(self, language: Language) -> dict[Any, Any]:
         """``{component: update}`` for every fixed text of the panel. Called once at start and when the language changes."""
@@ -64,7 +76,9 @@ class Shown(Panel):
         from assistant.web import texts
 
         session = self.page.store.get(session_id) if session_id else None
-        return texts.gone(language, self.page.limits) if session is None else self.content(session, language)
+        if session is None:
+            return texts.gone(language, self.page.limits)
+        return texts.of(session_id, language, self.content(session, language))
 
     def content(self, session: Session, language: Language) -> str:
         """The body as HTML."""

@@ -60,6 +60,16 @@ class Readings:
             if flag := self._flags.get(tab):
                 flag.set()
 
+    def drop(self, tab: str) -> None:
+        """Cancel what this tab reads, and hear no more of it."""
+        with self._lock:
+            if flag := self._flags.pop(tab, None):
+                flag.set()
+
+    def wanted(self, tab: str, flag: Event) -> bool:
+        """Whether this is still what the tab waits for; else it has begun something else."""
+        return self._flags.get(tab) is flag
+
     def done(self, tab: str, flag: Event) -> None:
         with self._lock:
             if self._flags.get(tab) is flag:

@@ -235,6 +235,7 @@ def tools(shown: Shown) -> str:
         "question": shown.question,
         "copied": say("web.copied", language),
         "thanks": say("web.thanks", language),
+        "failed": say("web.not_reached", language),
     }
     attributes = "".join(f' data-{name}="{escape(value)}"' for name, value in data.items())
     reason = (

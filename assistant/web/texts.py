@@ -10,7 +10,9 @@ from assistant.web.markup import escape
 
 
 def brand(language: Language) -> str:
-    return f'<p class="brand"><b>runwhy</b> <span>{escape(say("web.tagline", language))}</span></p>'
+    keys = ("lost", "not_restored", "not_reached", "upload_failed", "upload_too_large")
+    told = "".join(f' data-{key.replace("_", "-")}="{escape(say(f"web.{key}", language, limit="{limit}"))}"' for key in keys)
+    return f'<p class="brand"{told}><b>runwhy</b> <span>{escape(say("web.tagline", language))}</span></p>'
 
 
 def intro(language: Language) -> str:
@@ -40,6 +42,20 @@ def chat_empty(language: Language) -> str:
 
 def problem(sentence: str) -> str:
     return f'<p class="problem" role="alert">{escape(sentence)}</p>'
+
+
+def of(session_id: str, language: Language, body: str) -> str:
+    """What shows a session: the page hides it while another one is open, and asks anew for what is in another language."""
+    return f'<div class="of" data-session="{escape(session_id)}" data-language="{language}">{body}</div>' if body else ""
+
+
+def uploading(language: Language) -> str:
+    """Shown by the page's script while files are on their way."""
+    words = escape(say("web.uploading", language, name="{name}", done="{done}", total="{total}"))
+    return (
+        f'<div class="sending"><progress max="1" value="0" aria-hidden="true"></progress> <span data-words="{words}"></span> '
+        f'<button type="button" class="cancel-upload">{escape(say("web.cancel", language))}</button></div>'
+    )
 
 
 def tabs(language: Language, names: Sequence[str]) -> str:

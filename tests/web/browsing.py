@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -51,12 +52,24 @@ def why_not() -> str:
     return "" if CHROMIUM else "no chromium on this machine"
 
 
+def free_port() -> int:
+    """Below the ports that connections get by themselves: no other test takes it before the server is there."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as free:
+            free.bind(("127.0.0.1", port))
+            return port
+
+
 @contextlib.contextmanager
-def served(**environment: str) -> Iterator[str]:
+def served(port: int = 0, **environment: str) -> Iterator[str]:
     """The address of a server of its own, with everything kept in memory."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with serving_process(port or free_port(), **environment) as (address, _):
+        yield address
+
+
+@contextlib.contextmanager
+def serving_process(port: int, **environment: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     known = {name: value for name, value in os.environ.items() if not name.startswith(("RUNWHY_", "OPENAI_", "DEEPSEEK_", "DASHSCOPE_"))}
     server = subprocess.Popen(
         [sys.executable, "app.py", "--port", str(port)],
@@ -72,9 +85,10 @@ def served(**environment: str) -> Iterator[str]:
                 break
             assert server.poll() is None, "the server ended"
             time.sleep(0.1)
-        yield address
+        yield address, server
     finally:
-        server.send_signal(signal.SIGTERM)
+        if server.poll() is None:
+            server.send_signal(signal.SIGTERM)
         server.wait(20)
 
 
@@ -192,6 +206,16 @@ class Tab:
     def language(self, language: str) -> None:
         self.page.evaluate(f"document.querySelector('#language input[value={language}]').click()")
         self.until(f"document.documentElement.lang === '{'zh-CN' if language == 'zh' else 'en'}'")
+
+    def delay(self, seconds: float, *parts: str) -> None:
+        """From now on requests whose address has one of ``parts`` in it (without any: all) leave so much later; 0 for at once."""
+        self.page.evaluate(
+            "([wait, parts]) => { const now = window.undelayed || (window.undelayed = window.fetch);"
+            " window.fetch = async (to, ...more) => { const address = String((to && to.url) || to);"
+            " const late = !parts.length || parts.some(one => address.includes(one));"
+            " if (late) await new Promise(done => setTimeout(done, wait)); return now(to, ...more); } }",
+            [1000 * seconds, list(parts)],
+        )
 
     def reload(self) -> None:
         before = len(self.errors)

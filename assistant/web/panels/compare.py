@@ -53,6 +53,7 @@ class ComparePanel(Panel):
                 with gr.Row(elem_classes="buttons"):
                     self.go = gr.Button(variant="primary", size="sm", elem_id="compare-go", min_width=0)
                     self.cancel = gr.Button(visible=False, size="sm", elem_id="compare-cancel", min_width=0)
+        self.uploading = html(texts.uploading("en"))
         self.status = html("", elem_id="compare-status")
 
     def wire(self, page: Page) -> None:
@@ -66,13 +67,17 @@ class ComparePanel(Panel):
         }  # fmt: skip
         page.on_view(self.name, self.show, shown)
         page.on_open(self.opened, [*shown, self.status, self.paste])
-        self.file.upload(self.add_file, [self.file, *now], read, **heavy)
-        self.go.click(self.add_text, [self.paste, *now], read, **heavy)
+        for added in (self.file.upload(self.add_file, [self.file, *now], read, **heavy),
+                      self.go.click(self.add_text, [self.paste, *now], read, **heavy)):  # fmt: skip
+            page.then_check(self.name, added)
         self.cancel.click(self.cancel_reading, None, None, **LIGHT)
         chosen = [self.which, self.order, *now]
-        self.which.input(self.choose, chosen, shown, show_progress="minimal", **PRIVATE)
-        self.order.input(self.choose, chosen, shown, show_progress="minimal", **PRIVATE)
-        self.remove.click(self.take_out, [self.which, *now], shown, **LIGHT)
+        choice = gr.on(
+            [self.which.input, self.order.input], self.choose, chosen, [self.body], show_progress="minimal", trigger_mode="always_last",
+            **PRIVATE,
+        )  # fmt: skip
+        page.then_check(self.name, choice)
+        page.then_check(self.name, self.remove.click(self.take_out, [self.which, *now], shown, **LIGHT))
 
     # Showing
 
@@ -96,14 +101,16 @@ class ComparePanel(Panel):
 
     def _compared(self, session: Session, at: int, order: str, language: Language) -> str:
         try:
-            return compared(session, at, order, language, lambda text: self.page.logs.mask(session.id, text))
+            made = compared(session, at, order, language, lambda text: self.page.logs.mask(session.id, text))
         except Exception:
             log.exception("two runs cannot be compared")
-            return texts.problem(say("report.cannot", language))
+            made = texts.problem(say("report.cannot", language))
+        return texts.of(session.id, language, made)
 
-    def choose(self, index: int | None, order: str, session_id: str, language: Language) -> tuple[Any, ...]:
+    def choose(self, index: int | None, order: str, session_id: str, language: Language) -> str:
+        """Only the comparison: what was chosen stays as the visitor has it, who may be one choice further when this comes."""
         self.page.store.keep(session_id, "compare", {"other": index or 0, "order": order})
-        return self.show(session_id, language, index or 0, order)
+        return str(self.show(session_id, language, index or 0, order)[0])
 
     def take_out(self, index: int | None, session_id: str, language: Language) -> tuple[Any, ...]:
         session = self.page.store.get(session_id) if session_id else None
@@ -118,6 +125,8 @@ class ComparePanel(Panel):
     ) -> Iterator[dict[Any, Any]]:
         if path:
             yield from self._add(lambda attempt: add_files(session_id, [Path(path)], attempt), session_id, language, request, progress)
+        else:  # an upload that was stopped
+            yield {self.file: None}
 
     def add_text(
         self, text: str | None, session_id: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS
@@ -139,10 +148,14 @@ class ComparePanel(Panel):
         try:
             session = read(attempt)
         except Refused as problem:
-            yield {self.status: texts.problem(str(problem)), self.cancel: gr.update(visible=False), self.file: None}
+            told = texts.of(session_id, language, texts.problem(str(problem)))
+            yield {self.status: told, self.cancel: gr.update(visible=False), self.file: None}
             return
         finally:
             self.readings.done(tab, flag)
+        if not self.page.shows(request, session_id):  # another log was opened meanwhile; this run is there when one comes back
+            yield {self.cancel: gr.update(visible=False), self.file: None}
+            return
         progress(0.99, desc=say("report.comparing", language))
         body, choosing, which, order, title = self.show(session_id, language, len(session.others) - 1)
         yield {
@@ -162,6 +175,7 @@ class ComparePanel(Panel):
             self.file: gr.update(label=say("report.add_file", language)),
             self.paste: gr.update(label=say("report.add_paste", language), placeholder=say("web.paste_placeholder", language)),
             self.go: gr.update(value=say("report.add_go", language)),
+            self.uploading: texts.uploading(language),
             self.cancel: gr.update(value=say("web.cancel", language)),
         }
 

@@ -40,6 +40,7 @@ class FindingsPanel(Panel):
         framework, era = (gr.Textbox(visible="hidden", label=name) for name in ("framework", "era"))
         said = [framework, era, page.session, page.language]
         read: dict[str, Any] = {"concurrency_id": "read", "concurrency_limit": page.limits.opening, "show_progress": "hidden", **PRIVATE}
+        read["trigger_mode"] = "always_last"  # corrected twice: the second one counts
         page.then_refill(self.correct.click(self.reread, said, [self.said], js="(...given) => runwhy.corrected(...given)", **read))
 
     def show(self, session_id: str, language: Language) -> str:
@@ -48,14 +49,15 @@ class FindingsPanel(Panel):
         session = self.page.store.get(session_id)
         if session is None:
             return texts.gone(language, self.page.limits)
-        return report(session, language, lambda text: self.page.logs.mask(session_id, text))
+        return texts.of(session_id, language, report(session, language, lambda text: self.page.logs.mask(session_id, text)))
 
     def reread(self, framework: str, era: str, session_id: str, language: Language) -> str:
         """The log again, as what the user says it is."""
         try:
             session = self.page.store.reread(session_id, format=framework or None, era=era or None)
         except Unreadable:
-            return texts.problem(say("web.not_read_as", language, name=f"{framework} {era}".strip()))
+            name = f"{framework} {era}".strip()
+            return texts.of(session_id, language, texts.problem(say("web.not_read_as", language, name=name)))
         return texts.gone(language, self.page.limits) if session is None else ""
 
 

@@ -16,7 +16,7 @@ from assistant.web import texts
 from assistant.web.chips import Held, chip, line_link
 from assistant.web.markup import escape, fold, inline, paragraphs
 from assistant.web.overview import Mask
-from assistant.web.panel import PRIVATE, Panel, html
+from assistant.web.panel import PRIVATE, Panel, ended, html
 
 if TYPE_CHECKING:
     from assistant.web.page import Page as WebPage
@@ -43,10 +43,11 @@ class GuidePanel(Panel):
         page.on_view(self.name, self.show, [self.body])
         page.on_open(lambda session_id, language: "", [self.body])
         depth, choice = (gr.Textbox(visible="hidden", label=name) for name in ("depth", "choice"))
-        self.go.click(
+        chosen = self.go.click(
             self.choose, [depth, choice, page.session, page.language], [self.body],
             js="(...given) => runwhy.guided(...given)", show_progress="hidden", **PRIVATE,
-        ).then(None, js="() => runwhy.guideShown()", **PRIVATE)  # fmt: skip
+        )  # fmt: skip
+        ended(chosen, "() => runwhy.guideShown()")
 
     def show(self, session_id: str, language: Language) -> str:
         session = self.page.store.get(session_id) if session_id else None
@@ -60,7 +61,7 @@ class GuidePanel(Panel):
             return texts.problem(say("web.answer_failed", language))
         if list(one.choices) != choices:  # the log was read anew, as something else
             self._remember(session_id, list(one.choices))
-        return guide_html(one, language, lambda text: self.page.logs.mask(session_id, text))
+        return texts.of(session_id, language, guide_html(one, language, lambda text: self.page.logs.mask(session_id, text)))
 
     def choose(self, depth: str, choice: str, session_id: str, language: Language) -> str:
         """The page after an option, one page back, or the first. A click on a page that is no longer there (``depth``) does nothing."""

@@ -63,10 +63,13 @@ class SettingsPanel(Panel):
         light: dict[str, Any] = {"queue": False, "show_progress": "hidden", **private}
         now = [page.session, page.language]
         entries = [self.preset, self.model, self.address, self.key]
-        self.kind.input(self.choose, [self.kind, *now], [self.own, self.model_said], **light)
-        self.preset.input(lambda preset: gr.update(visible=preset in (OTHER, "vllm")), self.preset, self.address, **light)
-        self.use.click(self.use_own, [*entries, *now], [self.model_said, self.key], **light)
-        self.test.click(self.test_own, [*entries, *now], [self.model_said], concurrency_limit=4, show_progress="minimal", **private)
+        chosen: dict[str, Any] = {"trigger_mode": "always_last", **light}
+        tested = self.test.click(
+            self.test_own, [*entries, *now], [self.model_said], concurrency_limit=4, show_progress="minimal", **private
+        )
+        self.kind.input(self.choose, [self.kind, *now], [self.own, self.model_said], cancels=[tested], **chosen)
+        self.preset.input(lambda preset: gr.update(visible=preset in (OTHER, "vllm")), self.preset, self.address, **chosen)
+        self.use.click(self.use_own, [*entries, *now], [self.model_said, self.key], cancels=[tested], **light)
         self.preview.click(self.show_masked, now, [self.masked], concurrency_limit=4, show_progress="minimal", **private)
         self.share.click(self.make_link, now, [self.link], js="(...given) => given", **light)
         self.unshare.click(self.revoke, now, [self.link], **light)
@@ -148,7 +151,8 @@ class SettingsPanel(Panel):
         found = self.page.logs.summary(session_id)
         looked = say("web.masked_looked", language, n=f"{found['lines']:,}", total=f"{found['total']:,}")
         if not found["marks"]:
-            return f'<p>{escape(say("web.masked_nothing", language))}</p><p class="caption">{escape(looked)}</p>'
+            nothing = f'<p>{escape(say("web.masked_nothing", language))}</p><p class="caption">{escape(looked)}</p>'
+            return texts.of(session_id, language, nothing)
         heads = "".join(f"<th>{escape(say(f'web.column_{key}', language))}</th>" for key in ("masked_as", "begins", "line"))
         rows = "".join(
             f"<tr><td><code>[{escape(mark)}]</code></td><td><code>{escape(_begun(word))}</code></td>"
@@ -158,7 +162,7 @@ class SettingsPanel(Panel):
         more = len(found["marks"]) - MOST_MARKS
         rest = f'<p class="caption">{escape(say("web.and_more", language, n=more))}</p>' if more > 0 else ""
         table = f'<table class="evidence"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
-        return f'<div class="scroll">{table}</div>{rest}<p class="caption">{escape(looked)}</p>'
+        return texts.of(session_id, language, f'<div class="scroll">{table}</div>{rest}<p class="caption">{escape(looked)}</p>')
 
     # Links
 
@@ -168,10 +172,11 @@ class SettingsPanel(Panel):
             return texts.gone(language, self.page.limits)
         label, copy = escape(say("web.link_made", language, hours=LINK_HOURS)), escape(say("web.do_copy", language))
         done = escape(say("web.copied", language))
-        return (
+        made = (
             f'<p><label>{label} <input class="link" readonly data-token="{escape(token)}"></label> '
             f'<button type="button" class="copy-link" data-copied="{done}">{copy}</button></p>'
         )
+        return texts.of(session_id, language, made)
 
     def revoke(self, session_id: str, language: Language) -> str:
         return _note(say("web.link_revoked", language, n=self.page.store.unshare(session_id)))

@@ -43,6 +43,7 @@ class StartPanel(Panel):
         with gr.Row(elem_id="open"):
             self.go = gr.Button(say("web.diagnose"), variant="primary", elem_id="go")
             self.file = gr.File(label=say("web.file_label"), file_count="multiple", height=64, elem_id="file")
+        self.uploading = html(texts.uploading("en"))
         self.status = html("", elem_id="status")
         self.cancel = gr.Button(say("web.cancel"), visible=False, size="sm", elem_id="cancel")
         with gr.Row(elem_id="samples"):
@@ -52,15 +53,16 @@ class StartPanel(Panel):
 
     def wire(self, page: Page) -> None:
         self.page = page
-        opened = [page.session, *page.opened_parts, self.paste, self.file, self.status, self.cancel, self.back_row]
+        opened = [page.session, *page.opened_parts, self.file, self.status, self.cancel, self.back_row]
+        pasted = [*opened, self.paste]
         heavy: dict[str, Any] = {
             "show_progress": "full", "show_progress_on": self.status, "concurrency_limit": page.limits.opening,
-            "concurrency_id": "read", "trigger_mode": "once", **PRIVATE,
+            "concurrency_id": "read", "trigger_mode": "multiple", **PRIVATE,
         }  # fmt: skip
         fresh = [self.last, page.language]
         started = [
-            self.go.click(self.open_paste, [self.paste, *fresh], opened, **heavy),
-            self.paste.submit(self.open_paste, [self.paste, *fresh], opened, **heavy),
+            self.go.click(self.open_paste, [self.paste, *fresh], pasted, **heavy),
+            self.paste.submit(self.open_paste, [self.paste, *fresh], pasted, **heavy),
             self.file.upload(self.open_files, [self.file, *fresh], opened, **heavy),
             *(
                 button.click(self._sample_opener(key), fresh, opened, **heavy)
@@ -77,13 +79,16 @@ class StartPanel(Panel):
     def open_paste(
         self, text: str | None, last: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS
     ) -> Iterator[dict[Any, Any]]:
-        yield from self._open(lambda attempt: read_paste(text or "", attempt), last, language, request, progress)
+        for told in self._open(lambda attempt: read_paste(text or "", attempt), last, language, request, progress):
+            yield told | {self.paste: ""} if self.page.session in told else told
 
     def open_files(
         self, paths: Sequence[str] | None, last: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS
     ) -> Iterator[dict[Any, Any]]:
         if paths:
             yield from self._open(lambda attempt: read_files([Path(p) for p in paths], attempt), last, language, request, progress)
+        else:  # an upload that was stopped
+            yield {self.file: None}
 
     def _sample_opener(self, key: str) -> Callable[..., Iterator[dict[Any, Any]]]:
         def open_sample(last: str, language: Language, request: gr.Request, progress: gr.Progress = PROGRESS) -> Iterator[dict[Any, Any]]:
@@ -103,7 +108,12 @@ class StartPanel(Panel):
         yield {self.status: "", self.cancel: gr.update(visible=True)}
         try:
             session = read(attempt)
+            if not self.readings.wanted(tab, flag):  # the visitor has chosen something else meanwhile
+                self.page.store.remove(session.id)
+                return
         except Refused as problem:
+            if not self.readings.wanted(tab, flag):
+                return
             yield {self.status: texts.problem(str(problem)), self.cancel: gr.update(visible=False), self.file: None}
             return
         finally:
@@ -112,7 +122,6 @@ class StartPanel(Panel):
         yield {
             self.page.session: session.id,
             **self.page.show_report(True),
-            self.paste: "",
             self.file: None,
             self.status: "",
             self.cancel: gr.update(visible=False),
@@ -139,10 +148,14 @@ class StartPanel(Panel):
         }
 
     def reopen(self, session_id: str, language: Language, request: gr.Request) -> dict[Any, Any]:
+        self.readings.drop(request.session_hash or "")
         if self.page.session_of(session_id, request) is None:
             gone = texts.problem(say("web.session_gone", language, hours=self.limits.hours))
             return {self.status: gone, self.back_row: gr.update(visible=False)}
-        return {self.page.session: session_id, **self.page.show_report(True), self.status: "", self.back_row: gr.update(visible=False)}
+        return {
+            self.page.session: session_id, **self.page.show_report(True), self.status: "", self.cancel: gr.update(visible=False),
+            self.back_row: gr.update(visible=False),
+        }  # fmt: skip
 
     def relabel(self, language: Language) -> dict[Any, Any]:
         return {
@@ -151,6 +164,7 @@ class StartPanel(Panel):
             self.go: gr.update(value=say("web.diagnose", language)),
             self.file: gr.update(label=say("web.file_label", language)),
             self.cancel: gr.update(value=say("web.cancel", language)),
+            self.uploading: texts.uploading(language),
             self.samples_label: texts.samples_label(language),
             **{
                 button: gr.update(value=say(f"web.sample_{key}", language)) for key, button in zip(SAMPLES, self.samples, strict=True)

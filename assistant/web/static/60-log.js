@@ -150,8 +150,16 @@
         if (known[2]) {
           const all = node("button", "", `${this.say("log_all")} (${this.say("log_left_out", { n: known[2].toLocaleString("en") })})`); all.type = "button";
           all.onclick = async () => {
-            const answer = await fetch(this.address("lines", { first: this.chosen, last: this.chosen, whole: true }));
-            if (answer.ok) { const row = (await answer.json()).lines[0]; if (row) text.textContent = row[1]; all.remove(); if (led) this.point(text, led.metric); }
+            const at = this.chosen;
+            try {
+              const answer = await fetch(this.address("lines", { first: at, last: at, whole: true }));
+              if (!answer.ok) throw new Error(String(answer.status));
+              const row = (await answer.json()).lines[0];
+              if (at !== this.chosen) return;
+              if (row) text.textContent = row[1];
+              all.remove();
+              if (led) this.point(text, led.metric);
+            } catch { this.said.textContent = this.say("log_failed"); }
           };
           tools.append(all);
         }
@@ -187,10 +195,13 @@
       const turn = (this.turn = (this.turn || 0) + 1);
       while (this.next && this.hit + by >= this.hits.length) {
         this.said.textContent = this.say("log_searching", { at: this.next.toLocaleString("en"), total: this.total.toLocaleString("en") });
-        const answer = await fetch(this.address("search", { words, first: this.next }));
+        let given = null;
+        try {
+          const answer = await fetch(this.address("search", { words, first: this.next }));
+          if (answer.ok) given = await answer.json();
+        } catch { /* said below */ }
         if (turn !== this.turn || words !== this.searched) return;
-        if (!answer.ok) { this.said.textContent = this.say("log_failed"); return; }
-        const given = await answer.json();
+        if (!given) { this.said.textContent = this.say("log_failed"); return; }
         this.hits.push(...given.hits);
         this.next = given.next;
       }

@@ -12,6 +12,9 @@
   });
   window.runwhy.guided = (depth, choice, session, language) => [...taken, session, language];
   window.runwhy.guideShown = () => setTimeout(() => {
+    const page = document.querySelector("#guide .guide"); /* the same one still, if the server did not answer */
+    if (page) page.removeAttribute("aria-busy");
+    window.runwhy.check("guide");
     const title = document.getElementById("guide-title");
     if (!title) return;
     title.focus({ preventScroll: true });

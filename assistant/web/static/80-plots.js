@@ -223,6 +223,7 @@
         this.canvas.hidden = !figure.data.length;
         if (window.matchMedia("(pointer: coarse)").matches) { figure.layout.dragmode = false; if (figure.layout.xaxis) figure.layout.xaxis.fixedrange = true; }
         if (figure.data.length) await runwhy.draw(this.canvas, figure);
+        if (turn !== this.turn) return;
         this.canvas.setAttribute("aria-label", figure.label);
         this.caption.textContent = figure.caption;
         this.foot.hidden = !figure.data.length;

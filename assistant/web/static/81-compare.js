@@ -23,11 +23,12 @@
       if (list.value !== wanted) return;
       canvas.hidden = !drawn.data.length;
       if (drawn.data.length) await window.runwhy.draw(canvas, drawn);
+      if (list.value !== wanted) return;
       canvas.setAttribute("aria-label", drawn.label);
       caption.textContent = drawn.caption;
       figure.classList.remove("failed");
     } catch {
-      figure.classList.add("failed");
+      if (list.value === wanted) figure.classList.add("failed");
     }
   });
 })();
