@@ -27,6 +27,8 @@ _TOKEN = re.compile(r"[a-z0-9]+|(?!的)[\u3400-\u9fff]")
 _STATISTICS = frozenset({"mean", "max", "min", "std"})
 _ELSEWHERE = -1.1
 """What a name loses that only other frameworks print; one that is a plain word (``loss``) loses it twice."""
+_NO_NAME = frozenset({"steps", "rollouts"})
+"""Keys that some log prints and that no question means by them: "step 20", "the rollout"."""
 _ALONE = frozenset({"lr", "gen", "kl", "adv"})
 
 
@@ -129,7 +131,8 @@ def base(framework: str = "") -> Lexicon:
         for key in keys:
             _add_setting(lexicon, key)
         for text in (*texts(card.front.get("title")), *texts(card.front.get("aliases"))) if keys else ():
-            lexicon.add(text, Target("setting", keys[0], 2.0))
+            owner = next((key for key in keys if key.rpartition(".")[2] in text.lower()), keys[0])
+            lexicon.add(text, Target("setting", owner, 2.0))
     for row in own_settings(framework or "verl").values():
         if row.get("key"):
             _add_setting(lexicon, str(row["key"]))
@@ -250,6 +253,12 @@ def _whole(mention: Mention, literals: list[tuple[int, int]], lowered: str) -> b
     """
     if re.search(r"['’]", lowered[mention.first_char : mention.last_char]):
         return False
+    if (
+        mention.end - mention.start == 1
+        and mention.targets[0].id.startswith("time_")
+        and re.search(r"[a-z]-$", lowered[: mention.first_char])
+    ):
+        return False  # "constrained-generation" is no timer
     for start, end in literals:
         if mention.first_char >= end or mention.last_char <= start or (mention.first_char <= start and mention.last_char >= end):
             continue
@@ -275,6 +284,8 @@ def texts(value: object) -> list[str]:
 def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: float = 0.0) -> None:
     """A printed key and the shorter forms that people use of it."""
     plain = re.sub(r"\(.*", "", key)
+    if plain.lower() in _NO_NAME:
+        return
     parts = plain.split("/")
     less = _FAMILY_WEIGHT.get(parts[0], 0.0) + elsewhere
     foreign = elsewhere < 0
@@ -301,7 +312,7 @@ def _add_key(lexicon: Lexicon, key: str, target: str, index: int, elsewhere: flo
     if parts[0] == "timing_s" and len(parts) == 2:
         for text in (f"timing {parts[1]}", f"{parts[1]} time", f"time of {parts[1]}"):
             lexicon.add(text, Target("metric", target, 1.5 + elsewhere, key, foreign))
-    if "_mean" in parts[-1]:
+    if "_mean" in parts[-1] and parts[-1].replace("_mean", "") not in GENERIC:
         lexicon.add(parts[-1].replace("_mean", ""), Target("metric", target, 1.4 + elsewhere, key, foreign))
 
 

@@ -6,7 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 
 SETTING_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "data.train_batch_size": ("batch size", "train batch size", "批大小", "batch 大小", "批次大小"),
+    "data.train_batch_size": (
+        "batch size",
+        "bigger batch",
+        "larger batch",
+        "smaller batch",
+        "更大的 batch",
+        "更小的 batch",
+        "train batch size",
+        "批大小",
+        "batch 大小",
+        "批次大小",
+    ),
     "actor_rollout_ref.actor.ppo_mini_batch_size": ("mini batch size", "mini batch", "小批大小"),
     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": ("micro batch size", "micro batch"),
     "actor_rollout_ref.actor.optim.lr": ("learning rate setting", "configured learning rate", "学习率设置"),
@@ -84,8 +95,9 @@ PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
     "lr": ("policy_lr", "train_lr"),
     "learning rate": ("policy_lr", "train_lr"),
     "学习率": ("policy_lr", "train_lr"),
-    "reward": ("score_mean", "reward_mean"),
-    "奖励": ("score_mean", "reward_mean"),
+    "reward": ("score_mean", "reward_mean", "preference_chosen_reward"),
+    "rewards": ("reward_mean", "preference_chosen_reward", "score_mean"),
+    "奖励": ("score_mean", "reward_mean", "preference_chosen_reward"),
     "importance sampling ratio": ("importance_weight_mean",),
     "重要性采样比": ("importance_weight_mean",),
     "分数": ("score_mean",),
@@ -121,6 +133,11 @@ PLAIN_NAMES: Mapping[str, tuple[str, ...]] = {
     "验证集": ("validation",),
     "val": ("validation",),
     "速度": ("throughput", "time_step"),
+    "gpu utilization": ("mfu_actor", "throughput"),
+    "gpu utilisation": ("mfu_actor", "throughput"),
+    "gpu util": ("mfu_actor", "throughput"),
+    "gpu usage": ("mfu_actor", "throughput"),
+    "gpu 利用率": ("mfu_actor", "throughput"),
     "step time": ("time_step", "seconds_per_step", "train_step_seconds"),
 }
 """Names that mean what the log has of them, likeliest first."""
@@ -142,6 +159,8 @@ METRIC_PHRASES: Sequence[tuple[re.Pattern[str], str]] = (
         ),
         "response_length_mean",
     ),
+    (re.compile(r"\bhow much (?:\w+ )?slower\b|变慢了?多少|慢了多少"), "time_step"),
+    (re.compile(r"\bcritic (?:metrics|numbers|values)\b|\bcritic/\*|critic ?(?:的)?指标"), "score_mean"),
     (re.compile(r"\btok(?:en)?s?(?:/| per | a )s(?:ec(?:ond)?)?\b|\bhow fast\b|吞吐|每秒.{0,6}token"), "throughput"),
     (
         re.compile(

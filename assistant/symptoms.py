@@ -25,7 +25,9 @@ SYMPTOMS: Mapping[str, re.Pattern[str]] = {
         r"(熵|entropy).{0,20}(explod|explosion|keeps? (ris|increas)|suddenly rises|爆炸|一直(往上)?(涨|升)|突然升高)",
         r"gibberish|garbage|乱码|noise after",
     ),
-    "policy-degenerate": _any(r"(same|fixed|identical) (answer|output)s?", r"(固定|同一个|一样的)(答案|输出|回答)"),
+    "policy-degenerate": _any(
+        r"(same|fixed|identical) (answer|output|thing|text|response|word)s?\b", r"(固定|同一个|一样的)(答案|输出|回答)"
+    ),
     "reward-flat-floor": _any(
         r"(reward|score).{0,20}(always|stuck|一直|始终).{0,6}(-?\d|zero)", r"(reward|score|奖励|分数).{0,8}(一直|始终|都)是? ?-?\d"
     ),
@@ -56,7 +58,9 @@ SYMPTOMS: Mapping[str, re.Pattern[str]] = {
     "length-collapse": _any(r"(answers?|responses?|回复|回答|输出).{0,24}(only get shorter|shorter and shorter|越来越短)"),
     "generation-bound": _any(r"(gen(eration)?|rollout|生成).{0,24}(占|most of|half of|%|slow|慢)"),
     "update-bound": _any(r"update_actor.{0,24}(占|%|slow|慢|of the|takes)"),
-    "progressive-slowdown": _any(r"slower (every|and slower|each)", r"越来越慢|越往后.{0,16}越慢"),
+    "progressive-slowdown": _any(
+        r"slower (every|and slower|each)|\b(got|gets|getting|became|becoming) slower", r"越来越慢|越往后.{0,16}越慢"
+    ),
     "first-step-slow": _any(r"first step.{0,30}(slow|long)", r"第一步.{0,16}(慢|长)"),
     "throughput-drop": _any(r"(throughput|吞吐).{0,20}(drop|fell|falls|halv|下降|掉|低)"),
     "gpu-memory-leak": _any(r"(gpu|vram|显存).{0,16}(leak|泄漏)", r"memory leak", r"显存.{0,8}(一直|越来越|不断)"),
@@ -68,6 +72,10 @@ SYMPTOMS: Mapping[str, re.Pattern[str]] = {
     "group-size-one": _any(r"(rollout\.n|\bn) ?= ?1\b"),
     "not-learning": _any(r"(not learning|nothing is learned|does not learn|hardly improve|没学|学不到|没有提升|几乎没有提升)"),
     "critic-useless": _any(r"critic.{0,16}(useless|broken|failed|没用|失效|坏)"),
+    "reward-kl-gap": _any(
+        r"kl (penalty|term|coef\w*).{0,20}(too (strong|large|high|big|much)|dominat\w*|outweigh\w*)",
+        r"kl ?(惩罚|系数|项).{0,8}(太大|太强|太高|过大|过强|盖过|压过)",
+    ),
     "reward-noisy": _any(r"(reward|score|奖励).{0,16}(nois|volatile|unstable|jumps|波动|震荡|不稳)"),
     "format-accuracy-split": _any(r"(format|格式).{0,24}(accuracy|准确率)"),
     "no-validation": _any(r"no (validation|val)\b|没有验证"),
@@ -92,13 +100,24 @@ SYMPTOMS: Mapping[str, re.Pattern[str]] = {
         r"(rollout|vllm).{0,60}(different from|differs from|完全不一样|不一致).{0,30}(vllm|hf)", r"(weights?|权重).{0,16}(sync|同步)"
     ),
     "no-critic-by-design": _any(r"(没有|no|missing|where).{0,12}(critic|vf_|value loss)"),
+    "loss-scale-collapse": _any(
+        r"overflow\b.{0,24}(every|all|each|each and every)", r"(每一?步|一直|不断).{0,12}overflow", r"loss scale.{0,16}minimum"
+    ),
+    "loss-scale-warmup": _any(
+        r"skipp?(ed|ing).{0,24}overflow", r"overflow.{0,40}(beginning|start|first|开头|开始)", r"一开始.{0,16}overflow"
+    ),
+    "episode-stats-missing": _any(
+        r"ep_rew_mean\b.{0,40}(missing|没有|不见|nan)",
+        r"(no|without|没有).{0,40}ep_rew_mean",
+        r"episode_(reward|len)\w*.{0,40}\bnan\b|\bnan\b.{0,30}episode_",
+    ),
     "critic-warmup": _any(r"(前几步|first few steps).{0,12}(没有|no|without).{0,8}actor"),
     "positive-pg-loss": _any(r"(pg[ _]?loss|policy loss|策略损失).{0,24}(positive|为正|是正|正数|正的|above zero)"),
     "learning-rate-rounded": _any(r"(\blr\b|learning rate|学习率).{0,24}(0\.000(?!\d)|(?<![\d.])\b0\b(?!\.\d)|zero|零)"),
     "on-policy-zero-kl": _any(r"(ppo_kl|clip_?frac).{0,40}((?<![\d.])\b0(\.0+)?\b(?!\.?\d)|zero|零)"),
     "mfu-unknown": _any(r"mfu.{0,16}((?<![\d.])\b0(\.0+)?\b(?!\.?\d)|zero|零)"),
     "score-not-validation": _any(r"(score|准确率|accuracy).{0,40}(validation|验证集|测试集|test set)"),
-    "shutdown-noise": _any(r"(跑完|finished).{0,30}(actor died|报错|errors?)"),
+    "shutdown-noise": _any(r"(跑完|finished)(?!.{0,12}(?:without|no |没有|没)).{0,30}(actor died|报错|errors?)"),
 }
 """Finding id → how people describe it. Only ids whose card exists are used."""
 

@@ -28,6 +28,7 @@ from assistant.answers.verify import verify  # noqa: E402
 from assistant.diagnosis import RunView, diagnose  # noqa: E402
 from assistant.lexicon import of_run  # noqa: E402
 from assistant.run import Run, Style  # noqa: E402
+from benchmarks.verifier_claims import CLAIMS  # noqa: E402
 from benchmarks.verifier_scenes import Scene  # noqa: E402
 from benchmarks.verifier_sentences import KINDS  # noqa: E402
 from tests.builders import run_of  # noqa: E402
@@ -119,7 +120,7 @@ def main() -> int:
     while sum(right.values()) + sum(wrong.values()) < given.sentences and tries < 20 * given.sentences:
         tries += 1
         scene = rng.choice(rows)
-        made = rng.choice(KINDS)(scene, rng)
+        made = rng.choice([*KINDS, *CLAIMS])(scene, rng)
         if made is None:
             continue
         kind, good, bad = made

@@ -21,9 +21,9 @@ from assistant.answers.context import (
 )
 from assistant.answers.duration import largest_timer
 from assistant.answers.evidence import length, picked, shortened
-from assistant.answers.problems import reasons_of, root, told
+from assistant.answers.problems import crashed, reasons_of, root, told
 from assistant.answers.ranges import in_stretch
-from assistant.answers.relevant import answers, contrary, meant_by, related, show_its_validation
+from assistant.answers.relevant import answers, contrary, meant_by, related, show_its_validation, slowed_by
 from assistant.answers.verdict import verdict
 from assistant.answers.words import CHINESE_TERMS, COMMON
 from assistant.cards import Card
@@ -54,18 +54,20 @@ def about(context: Context) -> list[str]:
     faults_and_infos, touching = explaining(context, metrics)
     own, _ = explaining(context, [main])
     leading = _leading(context, own) or _leading(context, [f for f in faults_and_infos if f.severity in ("critical", "high", "medium")])
-    leading = leading or related(context, main) or _that_shows(context, main, touching)
+    leading = leading or related(context, main) or _that_shows(context, main, touching) or slowed_by(context, main)
     if leading is not None and (nearer := meant_by(context, main, leading)):
         metrics, main = [nearer, *(m for m in metrics if m not in (main, nearer))], nearer
     show_its_validation(context, main, leading)
     found = context.evidence.metric_card(main)
     asked = context.question.metrics[0]
     missed = not_here(context, asked) if context.series(asked) is None and stem(asked) != stem(main) else ""
-    parts = [missed, verdict(context, main, leading)]
+    parts = [missed, verdict(context, main, leading)] if intent == "meaning" else [verdict(context, main, leading), missed]
     if leading is not None:
         parts.append(context.evidence.summary(leading))
     if intent == "meaning":
-        parts.insert(0, context.evidence.text_of(found, "short"))
+        parts.insert(0 if leading is not None else 2, context.evidence.text_of(found, "short"))  # after a "no" to what is taken for granted
+    elif intent == "normal" and parts[0].startswith(context.say("fault_near", key="\0", title="", since="").partition("\0")[0]):
+        parts.insert(0, context.glue(_property_text(context, main, found, 25)))
     values = _values(context, metrics, leading)
     if context.question.window is not None and (shape := context.curve(main)) is not None:
         values = context.glue([values, in_stretch(context, shape)])
@@ -75,6 +77,7 @@ def about(context: Context) -> list[str]:
     parts.extend(_why(context, main, leading, found, words_of(parts) + (60 if leading is not None and leading.severity != "info" else 20)))
     parts.append(_do(context, main, leading, found))
     parts.append(_watch(context, main, leading, words_of(parts)))
+    parts = list(dict.fromkeys(parts))
     others = [f for f in [*faults_and_infos, *touching] if f is not leading and f.severity != "info" and not context.mentioned(f)]
     if others and words_of(parts) < BUDGET:
         parts.append(context.say("also_named", titles=context.joined([context.titled(f) + context.since(f) for f in others[:2]])))
@@ -297,11 +300,16 @@ def absent_with_cause(context: Context, metric: str) -> list[str]:
     """The metric is absent: when the log holds a grave fault and the question asks why, the fault is the answer."""
     faults = [f for f in context.diagnosis.faults if f.severity in ("critical", "high")]
     named = [f for f in context.diagnosis.findings if f.id in context.question.findings and f.severity != "info"]
-    near = [f for group in explaining(context, [metric]) for f in group if f.severity in ("critical", "high")]
-    if "missing" in context.question.properties or context.question.intent == "meaning":
+    grades = ("critical", "high", "medium", "low") if "change" in context.question.intents else ("critical", "high")
+    near = [f for group in explaining(context, [metric]) for f in group if f.severity in grades]
+    if ("missing" in context.question.properties and not named) or context.question.intent == "meaning":
         return absent(context, metric)
     asks = context.question.intents & {"why", "change", "normal"} and context.question.intent not in ("value", "extremes", "trend")
-    lead = next(iter([*named, *near, *(faults if asks else [])]), None)
+    stopped = crashed(context) if asks else []
+    lead = next(iter([*named, *near, *stopped, *(faults if asks else [])]), None)
+    odd = next((f for f in context.diagnosis.findings if f.id in context.question.findings and f.severity == "info"), None)
+    if not named and odd is not None and asks and odd.id not in _NO_ANSWER:
+        return told(context, odd)
     if lead is None:
         return absent(context, metric)
     return [*told(context, lead), context.glue([not_here(context, metric), _hint(context)])]

@@ -8,8 +8,20 @@ from collections.abc import Callable
 from assistant.answers.context import Context
 from assistant.answers.evidence import picked, shortened
 from assistant.answers.prompts import labels
+from assistant.diagnosis.naming import tables
 
 Write = Callable[[Context], str]
+
+
+def fits(context: Context, name: str) -> bool:
+    """Whether a card that a search brought belongs to this run: not how another framework logs, no crash where nothing crashed."""
+    folder, _, rest = name.partition("/")
+    run = context.diagnosis.run
+    if folder == "frameworks":
+        return run.framework == "unknown" or rest in tables(run.framework)
+    if folder == "errors" or rest.startswith("crash"):
+        return "crash" in context.question.properties or any(event.fatal for event in run.events)
+    return True
 
 
 def card_entry(name: str, full: bool) -> Write:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from assistant.answers.evidence import Fact
-from assistant.answers.grounds import Grounds, Proof, agrees, real
+from assistant.answers.grounds import WINDOW, Grounds, Proof, agrees, real
 from assistant.answers.numerals import Numeral
-from assistant.answers.phrases import CHANGED, DIFFERENCE, MORE_THAN, ROLE
+from assistant.answers.phrases import BY_SHARE, CHANGED, DIFFERENCE, FROM_START, GREW, MORE_THAN, OF_START, ROLE, TO_SHARE
+from assistant.answers.ranges import selected
 from assistant.answers.scope import Mention, Sentence
+from assistant.answers.windows import stretches
+from assistant.run import Series
+
+_AT_END = re.compile(r"\b(?:at the end|now|finally|is)\b|最后|目前|现在", re.IGNORECASE)
 
 
 @dataclass
@@ -21,7 +28,7 @@ class Comparing:
     grounds: Grounds
     right: dict[int, str] = field(default_factory=dict)
 
-    def in_role(self, numeral: Numeral, proof: Proof, subject: Mention, row: Sentence, loose: bool) -> bool:
+    def in_role(self, numeral: Numeral, proof: Proof, subject: Mention, row: Sentence, loose: bool, previous: Sentence | None) -> bool:
         """Whether a value that is called the highest, lowest, first or last one is that; ``right`` is set when it is not."""
         if proof.status != "run" or numeral.unit in ("%", "x"):
             return True
@@ -43,6 +50,8 @@ class Comparing:
             wanted = {"high": values.max(), "low": values.min(), "first": values[0], "last": values[-1]}[role]
             if self.near(numeral, float(wanted), key, loose):
                 return True
+            if role in ("high", "low") and self._of_stretch(numeral, role, series, row, previous, loose):
+                return True
             if role in ("first", "last") and any(
                 f.kind == "derived" and self.equals(numeral, f, loose) for f in self.grounds.by_metric.get(key, ())
             ):
@@ -50,6 +59,16 @@ class Comparing:
             index = {"high": int(values.argmax()), "low": int(values.argmin()), "first": 0, "last": len(values) - 1}[role]
             self.right[numeral.start] = series.take(series.finite).text(index)
         return not seen
+
+    def _of_stretch(self, numeral: Numeral, role: str, series: Series, row: Sentence, previous: Sentence | None, loose: bool) -> bool:
+        """Whether it is the extreme of a stretch that the sentence, or the one before, speaks of ("over steps 50–59")."""
+        one = series.take(series.finite)
+        for text in (row.text, previous.text if previous is not None else ""):
+            window = stretches(text.lower(), threshold=False).window
+            if window is not None and len(chosen := selected(one, window)):
+                values = one.values[chosen]
+                return self.near(numeral, float(values.max() if role == "high" else values.min()), one.name, loose)
+        return False
 
     def change(self, numeral: Numeral, subject: Mention, row: Sentence, loose: bool) -> Proof | None:
         """A difference, ratio or percentage of change, recomputed."""
@@ -67,15 +86,42 @@ class Comparing:
         if siblings:
             exact = [self.exact(n, subject) for n in siblings]
             rows += [(x, y) for i, a in enumerate(exact) for b in exact[i + 1 :] for x in a for y in b]
-        if not rows and CHANGED.search(row.plain(*row.clause(numeral.start))):
-            rows = [pair for key in subject.keys for pair in self.grounds.ends(key)]
+        clause = row.plain(*row.clause(numeral.start))
+        own = not rows and bool(CHANGED.search(clause))
+        if own:
+            pairs = self.from_start if FROM_START.search(clause) else self.grounds.ends
+            rows = [pair for key in subject.keys for pair in pairs(key)]
+        lead, following = row.whole[max(row.start, numeral.start - 80) : numeral.start], row.whole[numeral.end : numeral.end + 50]
+        way = "" if numeral.unit != "%" else "by" if BY_SHARE.search(lead) else ""
+        if numeral.unit == "%" and not way and TO_SHARE.search(lead) and (OF_START.match(following) or "的" in lead[-3:]):
+            way = "to"
         more = numeral.unit == "x" and bool(MORE_THAN.search(row.whole[max(row.start, numeral.start - 12) : numeral.start]))
         for a, b in rows:
             if more and any(numeral.value <= value <= 5 * numeral.value for value in changes(a, b, "x")):
                 return Proof("derived")
-            if any(agrees(numeral, sign * value, loose=loose) for value in changes(a, b, numeral.unit) for sign in (1, -1)):
+            said = changes(a, b, numeral.unit)
+            if own and numeral.unit == "x" and a and _AT_END.search(lead) and FROM_START.search(clause):
+                said = [b / a]
+            elif own and numeral.unit == "x" and a and b / a > 0 and (verb := GREW.search(numeral.text)):
+                said = [b / a] if verb["up"] else [b / a, a / b] if numeral.value > 1 else [b / a]
+            if way and a and b / a > 0:
+                said = [100 * b / a] if way == "to" else [100 * (b - a) / abs(a), 100 * (b - a)]
+                said += [100 * (a - b) / abs(b), 100 * a / b] if not own and way == "by" else []  # "0.2, down from 0.4 by 50%"
+            if any(agrees(numeral, sign * value, loose=loose) or _whole_percent(numeral, value) for value in said for sign in (1, -1)):
                 return Proof("derived")
         return None
+
+    def from_start(self, metric: str) -> Sequence[tuple[float, float]]:
+        """First and last value, and the medians of the two ends: what "over the run" speaks of."""
+        series = self.grounds.series(metric)
+        if series is None or np.count_nonzero(series.finite) < 2:
+            return ()
+        values = series.values[series.finite]
+        out = [(float(values[0]), float(values[-1]))]
+        for n in (WINDOW, max(1, min(WINDOW, len(values) // 4))):
+            if len(values) >= 2 * n:
+                out.append((float(np.median(values[:n])), float(np.median(values[-n:]))))
+        return [(a, b) for a, b in out if a != b]
 
     def exact(self, numeral: Numeral, subject: Mention) -> list[float]:
         """The unrounded values that a level in the sentence may stand for."""
@@ -98,8 +144,23 @@ class Comparing:
         ]
         pairs = [(a.value, b.value) for i, a in enumerate(others) for b in others[i + 1 :] if a.unit == b.unit]
         return any(
-            agrees(numeral, value, loose=loose) for a, b in pairs for x, y in ((a, b), (b, a)) for value in changes(x, y, numeral.unit)[:2]
+            agrees(numeral, sign * value, loose=loose)
+            for a, b in pairs
+            for x, y in ((a, b), (b, a))
+            for value in changes(x, y, numeral.unit)[:2]
+            for sign in (1, -1)
         )
+
+    def of_role(self, subject: Mention, lead: str) -> list[str]:
+        """Settings of the critic where the words before say "critic": the learning rate has one for each."""
+        tails = {name.rpartition(".")[2].replace("learning_rate", "lr") for name in (*subject.also, *subject.names)}
+        said = re.search(r"critic|价值网络|评论家", lead, re.IGNORECASE)
+        return [key for key in self.grounds.run.config if said and key.startswith("critic.") and key.rpartition(".")[2] in tails]
+
+    def extremes(self, keys: Iterable[str]) -> list[str]:
+        """The printed maximum and minimum of the same batch."""
+        stems = [key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] == "mean"]
+        return [key for stem in stems for end in ("max", "min") if (key := f"{stem}/{end}") in self.grounds.run.columns]
 
     def equals(self, numeral: Numeral, fact: Fact, loose: bool) -> bool:
         if numeral.text.replace(",", "").strip() == fact.text:
@@ -149,6 +210,11 @@ class Comparing:
             named = [key for key in self.grounds.by_metric if fact in self.grounds.by_metric[key]]
             return not named or bool(set(named) & set(subject.keys))
         return fact.metric in subject.keys
+
+
+def _whole_percent(numeral: Numeral, value: float) -> bool:
+    """A whole percentage is a rounding to whole percents, however small: 6 % for 5.66 %."""
+    return numeral.unit == "%" and not numeral.spelled and numeral.half == 0.5 and round(abs(value)) == abs(numeral.value) > 1
 
 
 def changes(a: float, b: float, unit: str) -> Sequence[float]:

@@ -17,13 +17,15 @@ _UP = (
     r"\b(?:rose|rises|rising|risen|increases?|increased|increasing|climb(?:s|ed|ing)?|grew|grows?|growing|grown|(?:went|"
     r"goes|going|gone|moved|moves|trend(?:s|ed|ing)?) up(?:wards?)?"
     r"|soar(?:s|ed|ing)?|surg(?:es|ed|ing)|improv(?:es|ed|ing))\b"
-    r"|上升|升高|上涨|增长|增加|变大|变长|攀升|走高|涨到|升到|升至|增至|飙升"
+    r"|上升|升高|上涨|增长|增加|变大|变长|攀升|走高|涨[到至](?!了?最高)|升[到至](?!了?最高)|增至|飙升|越来越[大高长多]"
+    r"|\b(?:gets?|got|getting|grow|grows|become|becomes|became) (?:longer|larger|higher|bigger)\b"
 )
 _DOWN = (
     r"\b(?:fell|falls|falling|fallen|decreases?|decreased|decreasing|drop(?:s|ped|ping)?|declin(?:es?|ed|ing)|shrank|"
     r"shrinks?|shrinking|shrunk|(?:went|goes|going|gone|moved|moves|trend(?:s|ed|ing)?) down(?:wards?)?"
     r"|decay(?:s|ed|ing)?|collapsed|plunge[ds]?|plummet(?:s|ed)?|sank)\b"
-    r"|下降|下跌|跌到|跌至|降到|降至|减少|下滑|走低|变小|缩短|掉到|掉至|降低到|降低了"
+    r"|下降|下跌|跌[到至](?!了?最低)|降[到至](?!了?最低)|减少|下滑|走低|变小|缩短|掉[到至](?!了?最低)|降低到|降低了|越来越[小低短少]"
+    r"|\b(?:gets?|got|getting|become|becomes|became) (?:shorter|smaller|lower)\b"
 )
 _FLAT = (
     r"\b(?:(?:stay(?:s|ed)?|remain(?:s|ed)?|is|was|are|were|held|keeps?|kept) (?:[a-z]+ly )?(?:flat|stable|constant|steady|"
@@ -63,6 +65,9 @@ _HERE = re.compile(
     r"\b(?:from \S*\d|steadily|throughout|over (?:the|this) (?:whole |entire )?(?:run|training)|in this (?:run|log)|overall|"
     r"monoton\w*|continuously|all the time|here)\b",
     re.IGNORECASE,
+)
+_WHOLE = re.compile(
+    r"\b(?:throughout|steadily|all the time|over the (?:whole |entire )?(?:run|training))\b|全程|一路|始终|一直|从头到尾", re.I
 )
 _ADVICE = re.compile(r"[\s*`>-]*(?:then\b|watch\b|check\b|next\b|look\b|然后|接下来|之后)", re.IGNORECASE)
 
@@ -159,6 +164,11 @@ def _course(series: Series, around: str, said: str) -> str | None:
     start, end = float(np.median(values[:n])), float(np.median(values[-n:]))
     spread = float(np.median(np.abs(np.diff(values)))) + 1e-12
     moved = end - start
+    if said != "flat" and abs(moved) > 0.5 * float(np.ptp(values)) and (moved > 0) != (said == "up"):
+        return "up" if moved > 0 else "down"  # a jump to another level, which a rank test may not call a trend
+    whole = said != "flat" and _WHOLE.search(around) and np.sign(values[-1] - values[0]) == (-1 if said == "up" else 1)
+    if whole and abs(float(values[-1] - values[0])) > 0.3 * float(np.ptp(values)) and not (found.rising if said == "up" else found.falling):
+        return "down" if said == "up" else "up"
     if said == "up":
         return "down" if found.falling and moved < 0 else "flat" if not found.rising and abs(moved) <= spread and _narrow(values) else None
     if said == "down":

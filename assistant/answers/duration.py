@@ -19,7 +19,7 @@ def largest_timer(context: Context, asked: str = "") -> str:
         return ""
     total = context.evidence.derived(times.typical, "median seconds of a step, validation and checkpoints left out")
     lead = context.say("time_lead", name=rows[0].name, seconds=seconds(context, rows[0]), total=total.text, share=share(context, rows[0]))
-    own = [row for row in rows[1:] if row.canonical == asked]
+    own = [row for row in rows[1:] if asked and row.canonical == asked]
     return context.glue([*(context.say("time_timer", name=row.name, share=share(context, row)) for row in own), lead])
 
 

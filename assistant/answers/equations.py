@@ -41,3 +41,9 @@ def is_finite(numeral: Numeral) -> bool:
 def is_ordinal(numeral: Numeral) -> bool:
     """ "the 150th step"."""
     return numeral.unit == "step" and numeral.text.endswith(("st", "nd", "rd", "th"))
+
+
+def is_era(numeral: Numeral, lead: str, whole: str) -> bool:
+    """ "verl 0.6", "version 0.6", "v0.6"."""
+    named = re.search(r"(?:\bverl|\bversions?|版本)\s*(?:为|是|>=|≥|<|>|before|after|since)?\s*[`*v]*$", lead, re.IGNORECASE)
+    return bool(named and re.fullmatch(r"\d+\.\d+", numeral.text))

@@ -21,13 +21,14 @@ from assistant.diagnosis.facts import number
 from assistant.diagnosis.finding import Diagnosis, Finding, Quantity
 from assistant.diagnosis.naming import metric_card
 from assistant.diagnosis.stats import Trend, trend
+from assistant.diagnosis.stepless import UNKNOWN, without_steps
 from assistant.diagnosis.view import RunView, era_matches
 from assistant.messages import Language
 from assistant.run import Point, Series, json_value
 
 Kind = Literal["run", "derived", "config"]
 _CODE_UNSAFE = re.compile(r"[`\r\n\t]+")
-_NUMERIC = re.compile(r"[-+−]?[\d.,]+(e[-+]?\d+)?\s*[%a-zA-Z/]{0,8}", re.IGNORECASE)
+_NUMERIC = re.compile(r"[-+−]?(?!\d+(?:\.\d+){2})[\d.,]+(e[-+]?\d+)?\s*[%a-zA-Z/]{0,8}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,9 @@ class Evidence:
     def summary(self, finding: Finding) -> str:
         """The finding's sentence with the run's numbers; words out of the log are put in code, never run as Markdown."""
         self.title(finding)
+        unknown = [name for name, fact in finding.facts.items() if fact.text == UNKNOWN]
         template = render.template(finding, self.language)
+        template = without_steps(template, unknown) if unknown else template
         used = {name for _, name, *_ in string.Formatter().parse(template) if name}
         for point in finding.evidence:
             self.point(point)

@@ -12,7 +12,7 @@ from assistant.diagnosis.finding import Finding
 
 def more(context: Context) -> list[str]:
     """What the answer before left out: causes, remedies, what speaks against it, and what the cards say."""
-    finding = _finding(context)
+    finding = about(context)
     parts: list[str] = []
     if finding is not None and not harmless(finding):
         parts.append(context.say("more_on", title=context.titled(finding)))
@@ -54,7 +54,12 @@ def _of_card(context: Context, metric: str) -> list[str]:
 
 def sure(context: Context) -> list[str]:
     """On what the answer before rests, and what would speak against it."""
-    finding = _finding(context)
+    finding = about(context)
+    if finding is not None and finding.severity == "info" and not context.question.metrics and not context.diagnosis.faults:
+        n = context.evidence.count(len(context.diagnosis.fine), "checks that ran and passed")
+        rows = [course(context, metric) for metric in ("score_mean", "validation") if context.series(metric) is not None]
+        values = context.say("label_values") + context.glue(rows) if rows else ""
+        return [context.say("nothing_to_explain", n=n.text), values, context.say("sure_checks")]
     if finding is None:
         rows = [course(context, metric) for metric in context.question.metrics[:3] if context.series(metric) is not None]
         return [context.say("sure_values") + context.glue(rows)] if rows else [context.say("sure_checks")]
@@ -85,7 +90,7 @@ def others(context: Context) -> list[str]:
     return parts
 
 
-def _finding(context: Context) -> Finding | None:
+def about(context: Context) -> Finding | None:
     """The finding that the talk is about: the gravest of those that the turn before spoke of, and that is about its metric."""
     names = context.view.names
     wanted = set(context.question.metrics)

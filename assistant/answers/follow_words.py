@@ -21,11 +21,13 @@ SURE = re.compile(
     r"^\W*(?:are you (?:really )?(?:sure|certain)|really|is that (?:so|right|true|certain)"
     r"|how (?:do you know|sure are you|certain)|how can you tell|prove it|"
     r"what(?:'s| is) the evidence|evidence|why do you (?:think|say) (?:so|that))\W*$"
-    r"|^\W*(?:真的吗?|你?确定吗?|你?确定[?？]|怎么知道的?|凭什么|依据(?:是什么|呢)?|证据(?:是什么|呢)?|为什么这么(?:说|认为))\W*$"
+    r"|^\W*(?:真的吗?|你?确定吗?|你?确定[?？]|你?怎么知道(?:的|.{0,10})?|凭什么|依据(?:是什么|呢)?|证据(?:是什么|呢)?|为什么这么(?:说|认为))\W*$"
 )
 OTHERS = re.compile(
     r"\b(?:anything|something|what) else\b.{0,20}(?:\bwrong|\bbad|\bbroken|\bproblem|\bissue|\bnotice|\bsee\b|\bis there)"
-    r"|^\W*(?:and )?anything else\W*$"
+    r"|^\W*(?:and )?anything else\W*$|^\W*(?:and |so )?(?:then|after that|what(?:'s| is)? next|then what|next|what then)\W*$"
+    r"|\b(?:second|next|other|third) (?:problem|issue|finding)\b|(?:第二|下一|另一)个问题"
+    r"|^\W*(?:那|再)?(?:然后|接下来|下一步|之后)(?:呢|怎么办|做什么|改什么)\W*$"
     r"|\b(?:any )?other (?:problems?|issues?|findings?|faults?)\b|\bis that all\b"
     r"|(?:还有|有没有|有)(?:没有)?(?:什么)?(?:别的|其他|其它|另外的)(?:的)?"
     r"(?:(?:问题|毛病|异常|故障|发现)|(?:吗|么|没)\W*$)|还有(?:什么)?问题|就这些",

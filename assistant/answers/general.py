@@ -67,8 +67,9 @@ def unknown_key(context: Context) -> list[str]:
 
 def unknown(context: Context) -> list[str]:
     """An honest reply, and the state of the run."""
-    lead = context.say("unknown") if context.question.text.strip() else context.say("empty")
-    return [lead, *overview(context)[:3]]
+    if not context.question.text.strip():
+        return [context.say("empty"), *overview(context)[:3]]
+    return [context.say("unknown"), *overview(context)[:2]]
 
 
 def _short(context: Context, found: Card) -> str:

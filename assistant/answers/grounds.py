@@ -22,6 +22,8 @@ from assistant.diagnosis.naming import family
 from assistant.run import Series
 
 _STEPS_IN_FORMULA = re.compile(r"steps? (\d+)(?:\s?[–-]\s?(\d+))?")
+_MARK = re.compile(r"^[\s>*#-]*(?:\d{1,2}[.)、]\s?)?")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
 _KEY_PART = re.compile(r"[\w./@()-]+")
 NEAR = 90
 """Characters before a setting's name in a card within which a number is said of it; twice as many after it."""
@@ -100,20 +102,20 @@ class Grounds:
         evidence = self.evidence
         parts = list(self.card_texts.values())
         for finding in evidence.diagnosis.findings:
-            if all(len(fact.text) <= 24 for fact in finding.facts.values()):
-                parts += [render.summary(finding, evidence.language), *render.causes(finding, evidence.language)]
-                parts += [
-                    str(fix[name]) for fix in render.fixes(finding, evidence.diagnosis.run, evidence.language) for name in ("why", "check")
-                ]
-                parts += render.rules_out(finding, evidence.language)
+            words = [fact.text for fact in finding.facts.values() if len(fact.text) > 24]
+            own = [render.summary(finding, evidence.language), *render.causes(finding, evidence.language)]
+            fixes = render.fixes(finding, evidence.diagnosis.run, evidence.language)
+            own += [str(fix[name]) for fix in fixes for name in ("why", "check")]
+            own += render.rules_out(finding, evidence.language)
+            parts += [part for part in own if not any(text in part for text in words)]
         return _squeezed(" ".join(parts))
 
     def quoted(self, sentence: str) -> bool:
         """Whether a sentence stands word by word in a shown card or in a finding's own words."""
         tails = [sentence[m.end() :] for m in re.finditer(r"[:：]", sentence)][:3]
         for part in (sentence, *tails):
-            bare = _squeezed(part)
-            if len(bare) >= 12 and bare in self.trusted:
+            bare = _squeezed(_MARK.sub("", part))
+            if len(bare) >= (7 if _HAN.search(bare) else 12) and bare in self.trusted:
                 return True
         return False
 
@@ -308,6 +310,11 @@ class Grounds:
                     found["knowledge"] |= {one.value for one in numerals(value)}
         return found
 
+    def proposed(self, key: str) -> set[float]:
+        """Values that a finding proposes for a setting."""
+        rows = [fix for finding in self.evidence.diagnosis.findings for fix in render.fixes(finding, self.run)]
+        return {value for fix in rows if fix["key"] and str(fix["key"]).rpartition(".")[2] == key for value in _real(fix["to"])}
+
     def advised(self, key: str, numeral: Numeral) -> str | None:
         """The shown card that names the setting and this number."""
         tail = key.rpartition(".")[2]
@@ -375,7 +382,7 @@ class Grounds:
 
 
 def _squeezed(text: str) -> str:
-    return re.sub(r"[\s`*_\"“”。.;；]+", "", text)
+    return re.sub(r"[\s`*_\"“”。.;；]+", "", text).casefold()
 
 
 def _rounded(value: float) -> float:

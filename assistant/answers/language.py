@@ -9,6 +9,12 @@ from assistant.messages import Language
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _OTHER = re.compile(r"[\u3040-\u30ff\uac00-\ud7af]")  # kana and hangul: Han beside them is not Chinese
 _WORDS = re.compile(r"[A-Za-z]+")
+_QUOTED = re.compile(r'"[^"\n]*"|“[^”\n]*”|「[^」\n]*」|`[^`\n]*`')
+_ASKS = re.compile(
+    r"(?:为什么|为何|为啥|怎么\w{0,6}|什么|如何|是否|是不是|有没有|正常|原因|怎样|咋\w{0,3}|多少|哪\w{0,3}|吗|呢|么|求助|请问)[^A-Za-z\n]*$"
+    r"|^\W*(?:为什么|为何|为啥|怎么|如何|请问|请|是不是|求助|什么|报错)(?=[^A-Za-z]*[A-Za-z\u3400-\u9fff])"
+)
+"""A question word at the end or the beginning: the sentence is Chinese, however long the English message in it is."""
 _ENGLISH = frozenset(
     [
         "a",
@@ -78,5 +84,7 @@ def detect(text: str, default: Language = "en") -> Language:
         return "en" if _WORDS.search(sample) else default
     if _OTHER.search(sample):
         return "en"
+    if _ASKS.search(_QUOTED.sub(" ", sample).strip()):
+        return "zh"
     english = sum(word.lower() in _ENGLISH for word in _WORDS.findall(sample))
     return "zh" if han >= 2 * english else "en"

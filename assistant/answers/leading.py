@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from assistant.answers.decisions import ASKED_OF_ALL, AT_ALL, GOOD_VALUE, IMPROVED, READING
 from assistant.answers.topics import (
     BREAK,
     HAPPENED,
@@ -23,18 +24,32 @@ from assistant.answers.words import ADVISED, AGAINST, BARE_WHY, CONVERGED, MY_VA
 if TYPE_CHECKING:
     from assistant.answers.question import Question
 
+_STATISTIC = re.compile(r"\b(mean|best|maj|pass)@")
 _NUMBER = re.compile(r"\bdifferent (?:from|to|than) (?:zero|one|\d)|(?:不等于|不同于|不为)\s?(?:零|\d)")
 """Something set against a number, not against another metric."""
 
 
 def leading(q: Question, lowered: str) -> str:
     """The intent that decides the form of the answer."""
+    if q.metrics and not q.topic and AT_ALL.search(lowered):
+        return "normal"
     if intent := _of_moments(q, lowered):
         return intent
     named = bool(q.metrics or q.extra_keys)
     has = q.intents
-    if q.settings and not q.metrics and not q.findings and ADVISED.search(lowered):
+    if q.settings and not q.metrics and not q.findings and (ADVISED.search(lowered) or (not named and "normal" in has)):
         return "setting"
+    if len(set(_STATISTIC.findall(lowered))) > 1 and not q.steps and q.window is None and not q.statistic:
+        return "statistics"
+    if q.metrics and not q.steps and "why" not in has:
+        if GOOD_VALUE.search(lowered) and not ADVISED.search(lowered):
+            return "range"
+        if IMPROVED.search(lowered):
+            return "gain"
+        if READING.search(lowered) and (len(q.metrics) > 1 or "trend" in has):
+            return "reading"
+        if len(q.metrics) > 1 and STRICT_MEANING.search(lowered) and not has & {"normal", "change", "compare", "overview"}:
+            return "reading"
     if not named:
         if "which" in has:
             return "which"
@@ -58,8 +73,8 @@ def leading(q: Question, lowered: str) -> str:
             return "concept"
         if q.settings:
             return "setting"
-        return "overview" if has & {"why"} and q.about_run and len(lowered) <= 40 else "unknown"
-    if "which" in has and len(q.metrics) < 2 and not has & {"why"}:
+        return "overview" if "why" in has and q.about_run and len(lowered) <= 160 else "unknown"
+    if "which" in has and len(q.metrics) < 2 and not has & {"why", "meaning"}:
         return "which"
     if "time" in has and all(name.startswith(("time_", "per_token", "throughput", "mfu", "seconds")) for name in q.metrics):
         return "time"
@@ -75,6 +90,8 @@ def leading(q: Question, lowered: str) -> str:
     for intent in ("trend", "extremes"):
         if intent in has:
             return intent
+    if "value" in has and q.settings and ADVISED.search(lowered):
+        return "change"
     if "value" in has and ("meaning" not in has or q.steps or q.places):
         return "value"
     if "meaning" in has:
@@ -86,6 +103,9 @@ def leading(q: Question, lowered: str) -> str:
 
 def gives_way(topic: str, metrics: Sequence[str], intents: frozenset[str], timed: bool, lowered: str) -> bool:
     """Whether what looks like a question about the run is one about a metric or setting, or asks why."""
+    if topic in ASKED_OF_ALL or topic == "usual_time":
+        judged = topic in ("hardware", "data_quality", "reward_function", "stop") and bool(intents & {"why"})
+        return judged or (topic == "data_quality" and bool(intents & {"value"}))
     if topic in ("learning", "critic_learning", "oom", "grad_clip", "total_throughput"):
         return topic == "learning" and (timed or (bool(metrics) and not CONVERGED.search(lowered)))
     if "why" in intents or "change" in intents:
@@ -113,7 +133,11 @@ def _of_moments(q: Question, lowered: str) -> str:
         q.window is not None and q.window.kind == "range" and None not in (q.window.low, q.window.high) and not named and not q.statistic
     ):
         return "two_steps"
+    if len(q.steps) == 1 and AGAINST.search(lowered) and not has & {"why", "change"} and q.window is None and not q.settings:
+        return "two_steps"
     if "first" in q.places and AGAINST.search(lowered) and len(q.metrics) < 2 and q.window is None and "why" not in has:
+        return "two_steps"
+    if q.window is not None and q.window.kind == "range" and not named and HAPPENED.search(lowered):
         return "two_steps"
     if q.steps and not named and not (q.findings or q.settings or q.concepts or "slow" in q.properties) and not has & {"change", "which"}:
         return "happened"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from assistant.answers.comparing import Comparing
-from assistant.answers.equations import equation, is_finite, is_ordinal
+from assistant.answers.equations import equation, is_era, is_finite, is_ordinal
 from assistant.answers.evidence import Fact
 from assistant.answers.grounds import Proof, agrees
 from assistant.answers.numerals import Numeral, approximate
@@ -22,13 +22,17 @@ from assistant.answers.phrases import (
     COUNTED,
     DIFFERENCE,
     FROM,
+    FROM_START,
     GENERAL,
+    OF_START,
     OF_THIS_RUN,
     OF_UNIT,
     OUT_OF,
+    PROPOSES,
     PROSE_COUNT,
     STEPS_LONG,
     STRICTLY_GENERAL,
+    TO_SHARE,
     TOKENS,
     USERS,
     USUALLY,
@@ -88,7 +92,7 @@ class Matcher(Comparing):
         """``metric`` is what the number before it in the sentence was proven to be of."""
         whole, grounds = row.whole, self.grounds
         lead, following = whole[max(row.start, numeral.start - 40) : numeral.start], whole[numeral.end : min(row.end, numeral.end + 40)]
-        if numeral.version or _is_era(numeral, lead, whole):
+        if numeral.version or is_era(numeral, lead, whole):
             era = grounds.run.era
             if OF_THIS_RUN.search(row.text) and era != "unknown" and not (numeral.text == era or numeral.text.startswith(era + ".")):
                 return self._asked(numeral) or Proof("unverified", "version")
@@ -133,7 +137,7 @@ class Matcher(Comparing):
                 return self._asked(numeral) or Proof("unverified", "setting")
             subject = next((m for m in reversed(row.mentions) if m.kind == "metric" and m.end <= numeral.start), None)
         if subject is not None and subject.kind == "metric" and BATCH.search(lead):
-            subject = replace(subject, keys=tuple(dict.fromkeys([*subject.keys, *self._extremes(subject.keys)])))
+            subject = replace(subject, keys=tuple(dict.fromkeys([*subject.keys, *self.extremes(subject.keys)])))
         step = row.step_of(numeral)
         loose = approximate(whole, numeral)
         fact = grounds.by_id.get(self.cited.get(numeral.start, ""))
@@ -146,7 +150,7 @@ class Matcher(Comparing):
         if subject is not None and subject.keys:
             proof = self._of_metric(numeral, subject, step, loose, row, lead)
             if proof is not None:
-                return proof if self.in_role(numeral, proof, subject, row, loose) else Proof("unverified", "number")
+                return proof if self.in_role(numeral, proof, subject, row, loose, previous) else Proof("unverified", "number")
         settings = [SETTING_OF_METRIC[n] for n in subject.names if n in SETTING_OF_METRIC] if subject is not None and step is None else []
         if settings and subject is not None and not FROM.search(lead):
             for name in subject.also:
@@ -169,7 +173,8 @@ class Matcher(Comparing):
             if (proof := self._anywhere(numeral, loose, step)) is not None:
                 return proof
         elif not unprinted:
-            if (proof := self._told(numeral, subject, step, loose)) is not None:
+            fraction = numeral.spelled and numeral.unit == "%" and bool(OF_START.match(following) or FROM_START.search(lead))
+            if not fraction and (proof := self._told(numeral, subject, step, loose)) is not None:
                 return proof
             if (proof := self._other_subject(numeral, row, subject, step, loose)) is not None:
                 return proof
@@ -178,7 +183,7 @@ class Matcher(Comparing):
             told = [f for f in grounds.evidence.facts if f.id in grounds.evidence.told and f.text == numeral.text.replace(" ", "")]
             if told:
                 return Proof(told[0].kind, told[0].id)
-        if grounds.says(whole, numeral.start, numeral.end, subject.start if subject is not None else None):
+        if step is None and grounds.says(whole, numeral.start, numeral.end, subject.start if subject is not None else None):
             return Proof("knowledge")
         clause = row.plain(first, last)
         claims = (
@@ -194,11 +199,17 @@ class Matcher(Comparing):
         on_the_way = subject is not None and (numeral.start - subject.end > 16 or not subject.literal)
         if numeral.value == 0 and "." not in numeral.text and on_the_way:
             claims, general = False, True  # "the accumulation becomes 0": said of something on the way
-        spelled = numeral.spelled and numeral.unit not in ("x", "%")
+        spelled = numeral.spelled and numeral.unit not in ("x", "%") and numeral.value <= 10
         if numeral.unit == "x" and subject is not None and subject.keys and not ADVISES.search(clause):
             general = bool(STRICTLY_GENERAL.search(clause))  # "doubled over the run" is a claim
         if (card := grounds.in_cards(numeral)) is not None and step is None and (general or spelled):
             return Proof("knowledge", card)
+        if subject is not None and any(agrees(numeral, v) for k in self.of_role(subject, lead) for v in grounds.settings_of(k)["config"]):
+            return Proof("config")
+        if subject is not None and subject.kind == "metric" and PROPOSES.search(lead):
+            for name in (*subject.also, whole[subject.start : subject.end]):
+                if any(agrees(numeral, v) for v in grounds.proposed(name)):
+                    return Proof("knowledge")
         named = subject is None or not subject.literal or not claims or self.grounds.named(subject.keys)
         theirs = bool(USERS.search(row.text))
         if (asked := self._asked(numeral)) is not None and (theirs or (named and (step is None or subject is None))):
@@ -244,7 +255,9 @@ class Matcher(Comparing):
             self.changes.add(numeral.start)
             told = [f for f in facts if f.kind == "derived" and "%" in f.text and self.equals(numeral, f, loose)]
             return self.change(numeral, subject, row, loose) or (Proof("derived", told[0].id) if told else Proof("unverified", "number"))
-        if numeral.unit != "x" and step is None:
+        behind = row.whole[numeral.end : min(row.end, numeral.end + 50)]
+        of_start = numeral.unit == "%" and bool(TO_SHARE.search(lead) and (OF_START.match(behind) or lead.endswith("的")))
+        if numeral.unit != "x" and step is None and not of_start:
             good = [f for f in facts if self.equals(numeral, f, loose)]
             if good:
                 return Proof(good[0].kind, good[0].id)
@@ -252,11 +265,6 @@ class Matcher(Comparing):
             self.changes.add(numeral.start)
             return self.change(numeral, subject, row, loose)
         return None
-
-    def _extremes(self, keys: Iterable[str]) -> list[str]:
-        """The printed maximum and minimum of the same batch."""
-        stems = [key.rpartition("/")[0] for key in keys if key.rpartition("/")[2] == "mean"]
-        return [key for stem in stems for end in ("max", "min") if (key := f"{stem}/{end}") in self.grounds.run.columns]
 
     def _by_unit(self, numeral: Numeral, following: str, loose: bool) -> Proof | None:
         """A number with its unit beside it may be of a metric in that unit that the sentence does not name: tokens, seconds, GB."""
@@ -277,7 +285,7 @@ class Matcher(Comparing):
 
     def _setting(self, numeral: Numeral, subject: Mention, lead: str) -> Proof | None:
         now = bool(FROM.search(lead))
-        for name in (*subject.keys, *subject.names):
+        for name in (*subject.keys, *subject.names, *self.of_role(subject, lead)):
             known = self.grounds.settings_of(name, now=now)
             for status in ("config", "knowledge"):
                 if any(agrees(numeral, value) for value in known[status]):
@@ -385,9 +393,3 @@ class Matcher(Comparing):
 
 def _whole(fact: Fact) -> bool:
     return isinstance(fact.value, (int, float)) and float(fact.value).is_integer() and "%" not in fact.text
-
-
-def _is_era(numeral: Numeral, lead: str, whole: str) -> bool:
-    """ "verl 0.6", "version 0.6", "v0.6"."""
-    named = re.search(r"(?:\bverl|\bversions?|版本)\s*(?:为|是|>=|≥|<|>|before|after|since)?\s*[`*v]*$", lead, re.IGNORECASE)
-    return bool(named and re.fullmatch(r"\d+\.\d+", numeral.text))

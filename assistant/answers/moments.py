@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from assistant.answers.about import absent
 from assistant.answers.context import Context, explaining, trend_words
 from assistant.answers.evidence import Curve, curve
-from assistant.answers.problems import crashed, no_crash, overview
+from assistant.answers.problems import crashed, no_crash, overview, reasons_of
 from assistant.answers.ranges import figure, selected
 from assistant.answers.shape import shape_of, smoothed
 from assistant.answers.topics import COUNT_STEPS, IMPROVES, STOPS
@@ -66,6 +66,11 @@ def first_sign(context: Context) -> list[str]:
         if not faults:
             return parts
         return [*parts, _earliest(context, faults)]
+    asked = [
+        f for f in context.diagnosis.findings if f.id in context.question.findings and f.first_step is not None and f.severity != "info"
+    ]
+    if asked:
+        return _of_finding(context, asked[0])
     faults = [f for f in faults if f.severity != "low" and f.id not in NO_BREAK]
     if not faults:
         lead_text = context.say("nothing_breaks")
@@ -76,8 +81,20 @@ def first_sign(context: Context) -> list[str]:
     return [_earliest(context, dated), *_then(context, dated), *_story(context)]
 
 
+def _of_finding(context: Context, finding: Finding) -> list[str]:
+    """When the finding that the question names begins, and with "why" what led to it."""
+    step = context.evidence.count(finding.first_step or 0, f"onset of {finding.id}").text
+    parts = [context.say("finding_begins", title=context.titled(finding), step=step), context.evidence.summary(finding)]
+    if "why" in context.question.intents and (reasons := reasons_of(context, finding)):
+        parts.append(context.say("label_why") + reasons)
+    return [*parts, *_story(context)]
+
+
 def _earliest(context: Context, faults: list[Finding]) -> str:
-    first = min(faults, key=lambda f: f.first_step or 0)
+    start = context.diagnosis.run.first_step
+    later = [f for f in faults if start is None or (f.first_step or 0) > start]
+    grave = [f for f in later if f.severity in ("critical", "high")]
+    first = min(grave if grave and len(later) < len(faults) else faults, key=lambda f: f.first_step or 0)
     lead = context.say(
         "first_sign", title=context.titled(first), step=context.evidence.count(first.first_step or 0, f"onset of {first.id}").text
     )
@@ -85,12 +102,18 @@ def _earliest(context: Context, faults: list[Finding]) -> str:
 
 
 def _then(context: Context, faults: list[Finding]) -> list[str]:
-    ordered = sorted(faults, key=lambda f: f.first_step or 0)[1:]
-    return (
-        [context.say("first_sign_then", titles=context.joined([context.titled(f) + context.since(f) for f in ordered[:4]]))]
-        if ordered
-        else []
-    )
+    ordered = [f for f in sorted(faults, key=lambda f: f.first_step or 0) if not context.mentioned(f)]
+    start = context.diagnosis.run.first_step
+    before = [f for f in ordered if f.first_step == start]
+    ordered = [f for f in ordered if f not in before]
+    return [
+        *([context.say("there_from_start", titles=context.joined([context.titled(f) for f in before[:2]]))] if before else []),
+        *(
+            [context.say("first_sign_then", titles=context.joined([context.titled(f) + context.since(f) for f in ordered[:4]]))]
+            if ordered
+            else []
+        ),
+    ]
 
 
 def _story(context: Context) -> list[str]:

@@ -15,6 +15,78 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _KEY = re.compile(
     r"(?<![\w/.@`:-])(?:[A-Za-z_][\w-]*(?:/[\w@.()-]+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}|[A-Za-z]\w*_\w*(?:\.\w+)*)(?![\w/])"
 )
+_FLAG = re.compile(
+    r"(?<![\w-])--(?P<flag>[A-Za-z][\w-]{2,}(?:\.[A-Za-z]\w*)*)"
+    r"|(?<![\w/.@`-])\+(?P<key>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?=\s?=)|(?<=`)\+(?P<key2>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?=\s?=)"
+)
+"""Options of a command: ``--max-len``, ``+trainer.key=1``."""
+_USUAL_FLAGS = frozenset(
+    [
+        "help",
+        "version",
+        "verbose",
+        "config",
+        "config_name",
+        "config_path",
+        "upgrade",
+        "force",
+        "no_deps",
+        "no_cache_dir",
+        "index_url",
+        "nproc_per_node",
+        "nnodes",
+        "node_rank",
+        "master_addr",
+        "master_port",
+        "rdzv_endpoint",
+        "rdzv_backend",
+        "standalone",
+        "num_gpus",
+        "num_cpus",
+        "address",
+        "head",
+        "block",
+        "dtype",
+        "model",
+        "port",
+        "host",
+        "max_model_len",
+        "gpu_memory_utilization",
+        "tensor_parallel_size",
+        "enforce_eager",
+        "deepspeed",
+        "bf16",
+        "fp16",
+        "seed",
+        "learning_rate",
+        "num_train_epochs",
+        "per_device_train_batch_size",
+        "gradient_accumulation_steps",
+        "gradient_checkpointing",
+        "max_grad_norm",
+        "warmup_ratio",
+        "warmup_steps",
+        "beta",
+        "num_generations",
+        "max_completion_length",
+        "max_prompt_length",
+        "output_dir",
+        "resume_from_checkpoint",
+        "report_to",
+        "logging_steps",
+        "save_steps",
+        "language",
+        "lang",
+        "json",
+        "more",
+        "details",
+        "question",
+        "metric",
+        "step",
+        "out",
+    ]
+)
+"""Options of torchrun, pip, ray, vLLM, the trainers and of runwhy itself that need no source."""
 _NOT_KEYS = re.compile(
     r"^(?:and/or|w/o|n/a|i/o|he/she|train/val|yes/no|on/off|input/output|true/false|https?|km/h|tokens?/(?:s|sec|second|"
     r"step|gpu)|nats/token|s/step|up/down|max/min|min/max|mean/max|read/write|client/server)",
@@ -63,12 +135,27 @@ def wrong_names(text: str, grounds: Grounds) -> list[tuple[int, int]]:
         for word in _KEY.finditer(m[1]):
             if not known(word[0], grounds):
                 out.append((m.start(1) + word.start(), m.start(1) + word.end()))
+    for flag in _FLAG.finditer(text):
+        group = flag.lastgroup or "flag"
+        name = flag[group]
+        bare = name.replace("-", "_")
+        if (
+            bare.lower() not in _USUAL_FLAGS
+            and not any(known(one, grounds) for one in {name, bare, bare.lower()})
+            and not _said(name, grounds)
+        ):
+            out.append(flag.span(group))
     for word in _KEY.finditer(text):
         if any(a <= word.start() < b for a, b in spans) or _NOT_KEYS.match(word[0]):
             continue
         if not known(word[0], grounds):
             out.append(word.span())
     return out
+
+
+def _said(name: str, grounds: Grounds) -> bool:
+    """Whether an option stands in what was shown, in the log or in the user's words, with - or _."""
+    return any(one in text for one in (name, name.replace("-", "_"), name.replace("_", "-")) for text in (grounds.said, grounds.shown))
 
 
 def known(name: str, grounds: Grounds) -> bool:

@@ -145,4 +145,7 @@ def _of_metric(candidates: Iterable[Fact], markdown: str, position: int, evidenc
         return rows
     name = names[-1]
     directly = not line[name.end() :].strip(" \t:：=")
-    return [fact for fact in rows if fact.metric in (name[1], None) or (fact.id in evidence.told and not directly)]
+    bare = f"/{name[1]}"  # a setting, and the metric that repeats it under a family's name
+    return [
+        fact for fact in rows if fact.metric in (name[1], None) or fact.metric.endswith(bare) or (fact.id in evidence.told and not directly)
+    ]

@@ -27,6 +27,10 @@ _SUFFIX = (
 _NUMERAL = re.compile(
     rf"(?P<sign>[-+])?(?:(?P<power>{_POWER})|(?P<digits>{_DIGITS})(?P<exp>[eE][-+]?\d+|{_TIMES_TEN})?)(?P<suffix>{_SUFFIX})?"
 )
+_V_VERSION = re.compile(r"(?<![\w.])v(\d+\.\d+(?:\.\d+)*(?:\.post\d+|rc\d+)?)(?![\w.]*\d)", re.IGNORECASE)
+_FACTOR = re.compile(
+    r"\bfactor of (?:about |around |roughly |~|≈)?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<exp>e[-+]?\d+)?(?![\w×%])(?!\.\d)", re.IGNORECASE
+)
 _NAN = re.compile(r"(?<![\w.])[-+]?(?:nan|inf)(?!\w)", re.IGNORECASE)
 _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b")
 _LIST_MARK = re.compile(
@@ -75,7 +79,9 @@ _ZH_DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"
 _ZH = "零〇一二两三四五六七八九十百千万亿"
 _ZH_PERCENT = re.compile(rf"百分之\s?(?:(?P<digits>\d+(?:\.\d+)?)|(?P<words>[{_ZH}点]+))")
 _ZH_TENTHS = re.compile(rf"(?:(?P<digits>\d)|(?P<words>[{_ZH[1:]}]))成(?!为|功|本|员|长|立|熟|分|了|对|都)")
-_ZH_WORDS = re.compile(rf"(?P<words>[{_ZH}](?:[{_ZH}]|点(?=[{_ZH}]))*)\s?(?P<unit>倍|步(?!骤)|个百分点|分钟|小时|秒)")
+_ZH_WORDS = re.compile(
+    rf"(?P<words>[{_ZH}](?:[{_ZH}]|点(?=[{_ZH}]))*)\s?(?P<unit>倍|步(?!骤)|个百分点|分钟|小时|秒|[张块](?=显?卡|\s?GPU))"
+)
 _MULTIPLES = re.compile(
     r"\b(?P<two>twice|doubl(?:es?|ed|ing))\b|\b(?P<three>thrice|tripl(?:es?|ed|ing))\b|\b(?P<half>half|halv(?:es?|ed|ing))\b"
     r"|(?P<two_zh>翻(?:了)?(?:一)?[倍番])|(?P<half_zh>一半|减半)|\b(?P<ten>order of magnitude)\b|(?P<ten_zh>(?:一|1)\s?个数量级)",
@@ -169,6 +175,12 @@ def numerals(text: str) -> list[Numeral]:
             continue
         value = _MULTIPLE_VALUES[name]
         keep(Numeral(text[m.start() : m.end()], m.start(), m.end(), value, 0.12 * value if value < 10 else 5.0, "x", spelled=True))
+    for m in _V_VERSION.finditer(plain):
+        keep(Numeral(text[m.start(1) : m.end(1)], m.start(1), m.end(1), math.nan, 0.0, version=True))
+    for m in _FACTOR.finditer(plain):
+        value, half = _number(m["digits"])
+        power = 10.0 ** _power(m["exp"] or "0")
+        keep(Numeral(text[m.start("digits") : m.end()], m.start("digits"), m.end(), value * power, half * power, "x"))
     for m in _NUMERAL.finditer(plain):
         if (one := _digits(text, plain, m)) is not None:
             keep(one)
@@ -184,7 +196,7 @@ def numerals(text: str) -> list[Numeral]:
         )
     for m in _ZH_WORDS.finditer(plain):
         value = _chinese(m["words"])
-        unit = {"倍": "x", "步": "step", "个百分点": "%", "分钟": "s", "小时": "s", "秒": "s"}[m["unit"]]
+        unit = {"倍": "x", "步": "step", "个百分点": "%", "分钟": "s", "小时": "s", "秒": "s"}.get(m["unit"], "")
         scale = {"分钟": 60.0, "小时": 3600.0}.get(m["unit"], 1.0)
         if unit == "step" and value > 10 and plain[max(0, m.start() - 2) : m.start()].rstrip().endswith("第"):
             keep(Numeral(text[m.start() : m.end("words")], m.start(), m.end("words"), value, 0.5, "step", spelled=True))
@@ -192,7 +204,7 @@ def numerals(text: str) -> list[Numeral]:
             not (unit == "step" and value <= 3)
             and not plain[max(0, m.start() - 1) : m.start()].endswith(("第", "进", "下", "每", "几", "数"))
         ) or unit == "x":
-            end = m.end() if unit != "step" else m.end("words")
+            end = m.end() if unit not in ("step", "") else m.end("words")
             keep(Numeral(text[m.start() : end], m.start(), end, value * scale, 0.5 * scale, unit, spelled=True))
     for m in _EN_WORDS.finditer(plain):
         value = _english(m[0])

@@ -24,11 +24,6 @@ TEST_FREQ = "trainer.test_freq"
 EPOCHS = ("trainer.total_epochs", "trainer.total_training_steps")
 
 
-def of_run(context: Context) -> list[str]:
-    """The answer to the question's topic."""
-    return [part for part in TOPIC_WRITERS[context.question.topic](context) if part]
-
-
 def version(context: Context) -> list[str]:
     run = context.diagnosis.run
     if run.framework == "unknown":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from assistant.answers.about import not_here
@@ -52,7 +54,7 @@ def learning(context: Context) -> list[str]:
         return [lead, *(_because(context, stop) if stop else [])]
     metric, main = curves[0]
     parts: list[str] = []
-    better, how = _direction(context, metric, main)
+    better, how = direction_of(context, metric, main)
     if stop is not None:
         parts.append(context.say("learning_no", title=context.titled(stop), since=context.since(stop)))
         parts.append(context.evidence.summary(stop))
@@ -64,7 +66,7 @@ def learning(context: Context) -> list[str]:
         if better == 1 and slow is not None:
             key = "learning_yes_until"
         parts.append(context.say(key, title=context.titled(slow) if slow else "", since=context.since(slow) if slow else ""))
-    parts.append(context.say("label_values") + context.glue([how, *(_direction(context, m, c)[1] for m, c in curves[1:3])]))
+    parts.append(context.say("label_values") + context.glue([how, *(direction_of(context, m, c)[1] for m, c in curves[1:3])]))
     if stop is None and slow is not None:
         parts.append(context.evidence.summary(slow))
     if (cause := stop or slow) is not None:
@@ -73,7 +75,7 @@ def learning(context: Context) -> list[str]:
         if words_of(parts) < BUDGET:
             parts.append(to_do(context, root(context, cause), 1))
     parts += _also_asked(context)
-    if moved := _policy_moves(context):
+    if words_of(parts) < BUDGET and (moved := _policy_moves(context)):
         parts.append(moved)
     names = context.view.names
     keys = {found.series.name for _, found in curves[:3]}
@@ -92,12 +94,15 @@ def learning(context: Context) -> list[str]:
 def _also_asked(context: Context) -> list[str]:
     """The other metrics that the question names: whether what it takes for granted of them is so, and their course."""
     rows = []
+    said = context.question.text.lower()
     for metric in [m for m in context.question.metrics if m not in PROGRESS][:3]:
-        if context.series(metric) is None:
+        if context.series(metric) is not None:
+            checked = (
+                premise(context, metric) if len(context.question.metrics) < 3 else ""
+            )  # of many metrics it is unclear what is said of which
+            rows.append(context.glue([checked, course(context, metric, short=True)]))
+        elif re.search(rf"\b{re.escape(context.key(metric).rpartition('/')[2])}\b", said):
             rows.append(not_here(context, metric))
-        else:
-            said = premise(context, metric)
-            rows.append(context.glue([said, course(context, metric)]))
     return rows
 
 
@@ -107,7 +112,7 @@ def _because(context: Context, finding: Finding) -> list[str]:
     ]
 
 
-def _direction(context: Context, metric: str, found: Curve) -> tuple[int, str]:
+def direction_of(context: Context, metric: str, found: Curve) -> tuple[int, str]:
     """1 better, -1 worse, 0 neither; and the curve in a sentence with its medians."""
     key, shape = found.series.name, shape_of(found)
     if found.n_finite < FEW:
@@ -156,7 +161,7 @@ def critic_learning(context: Context) -> list[str]:
         found = context.curve(metric)
         if found is not None and found.last is not None:
             rows.append(
-                _direction(context, metric, found)[1]
+                direction_of(context, metric, found)[1]
                 if found.n_finite >= FEW and metric != "value_clip_fraction"
                 else course(context, metric, short=True)
             )
@@ -201,6 +206,8 @@ def oom(context: Context) -> list[str]:
     curves = [found for metric in MEMORY if (found := context.curve(metric)) is not None and found.last is not None]
     if not curves:
         return [*parts, *([] if hit else [context.say("oom_no_metrics")]), *([to_do(context, hit[0], 2)] if hit else [])]
+    about = {point.metric for finding in hit[:1] for point in finding.evidence}
+    curves.sort(key=lambda found: found.series.name not in about)
     rows = [_level(context, found) for found in curves]
     if not hit:
         rising = [found for found in curves if _rises(found)]
@@ -208,7 +215,7 @@ def oom(context: Context) -> list[str]:
         lead = "oom_short" if few else "oom_rising" if rising else "oom_flat"
         parts.append(context.say(lead, keys=context.say("comma").join(code(found.series.name) for found in rising)))
     parts.append(context.say("label_values") + context.glue(rows))
-    parts.append(context.say("oom_note"))
+    parts.append(context.say("oom_when" if hit and hit[0].id == "host-memory-growth" else "oom_note"))
     if hit:
         parts.append(to_do(context, hit[0], 2))
     return parts

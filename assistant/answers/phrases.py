@@ -47,7 +47,7 @@ OUT_OF = re.compile(
 )
 ROLE = re.compile(
     r"(?P<high>\b(?:highest|maximum|peak(?:s|ed)?|largest)\b|最高|最大值?|峰值)|(?P<low>\b(?:lowest|minimum|smallest)\b|最低|最小值?)|"
-    r"(?P<first>\b(?:start(?:s|ed)? at|begins at|began at|first value|initial(?:ly)?)\b|初始|起始|一开始|开始时)|"
+    r"(?P<first>\b(?:start(?:s|ed)? at|begins at|began at|first value|initial(?:ly)?)\b|初始|起始|一开始|开始时|起初)|"
     r"(?P<last>\b(?:end(?:s|ed)? (?:up )?at|final(?:ly)?(?: value)?|last value|finish(?:es|ed) at)\b|最后一?个?值?|最终|末尾)",
     re.IGNORECASE,
 )
@@ -69,7 +69,7 @@ CHANGED = re.compile(
     r"higher|smaller|larger|longer|shorter|"
     r"slower|faster|lost|gained|chang\w*|doubl\w*|tripl\w*|halv\w*|times as|of (?:its|their|where)|start\w*|began|"
     r"begin\w*|first|peak|best)\b"
-    r"|下降|上升|减少|增加|增长|缩短|变长|变短|变大|变小|降|升|涨|跌|高了|低了|快了|慢了|变化|是最初|是开始|起始|初始|峰值|最高|倍",
+    r"|下降|上升|减少|增加|增长|缩短|变长|变短|变大|变小|降|升|涨|跌|高了|低了|快了|慢了|变化|是最初|是开始|开始时|只剩|仅剩|剩下|起始|初始|峰值|最高|倍",
     re.IGNORECASE,
 )
 TOKENS = re.compile(r"^[\s`*]*(?:个\s?)?tokens?\b", re.IGNORECASE)
@@ -92,7 +92,8 @@ BATCH = re.compile(
 )
 """Before a numeral: it is one of the batch's extremes, not its mean."""
 ADVISES = re.compile(
-    r"(?:^|\b(?:to|and|then|or)\s|[,:;]\s)[\s\W]*(?:try|set|lower|raise|reduce|increase|decrease|keep|watch)\b|\b(?:should|try|watch)\b"
+    r"(?:^|\b(?:to|and|then|or)\s|[,:;]\s)[\s\W]*(?:try|set|lower|raise|reduce|increase|decrease|keep|watch|halve|double"
+    r"|triple|use)\b|\b(?:should|try|watch)\b"
     r"|试|设|调|建议|应|把|将|看|观察|保持|先",
     re.IGNORECASE,
 )
@@ -105,10 +106,47 @@ OF_THIS_RUN = re.compile(
 """A sentence that says of this run what it is or uses."""
 BECOMES = re.compile(r"\b(?:becomes?|became|turn(?:s|ed)?(?: into)?|goes|went)\s*[`*]*$|(?:变成|变为|成)了?\s*[`*]*$", re.IGNORECASE)
 STRICTLY_GENERAL = re.compile(
-    r"\b(?:usual\w*|typical\w*|normally|generally|in general|commonly|often|should|would|could|may|might|if|when"
-    r"|rule of thumb|expect\w*|e\.g|for example)\b"
-    r"|通常|一般|往往|常见|应|如果|若|当|可能|例如|比如|会",
+    r"\b(?:usual\w*|typical\w*|normally|generally|in general|commonly|often|should|would|could|may|might|if|when|until"
+    r"|(?:each|every) time|at (?:each|every)|whenever|rule of thumb|expect\w*|e\.g|for example)\b"
+    r"|通常|一般|往往|常见|应|如果|若|当|可能|例如|比如|会|直到|每次",
     re.IGNORECASE,
 )
 """A sentence that cannot be meant of this run alone."""
 MORE_THAN = re.compile(r"(?:\bmore than|\bover|\bpassed|\bpast|\bbeyond|\bexceed(?:s|ed)|超过了?|不止|多于|过了)\s*[`*]*$", re.IGNORECASE)
+HYPOTHETICAL = re.compile(
+    r"\b(?:if|should|would|could|can|cannot|may|might|will|must|when(?:ever)?|unless|usually|normally|typically|generally|often|expect\w*"
+    r"|until|watch|check|whether|make sure|try|so that|means?(?= that)|in general|look for|aim|not|n't|no longer|hardly|unlike"
+    r"|would)\b|n't\b"
+    r"|如果|若|应|会|可能|可以|能否|是否|通常|一般|正常|期望|直到|观察|确认|避免|防止|当|建议|需要|留意|不是|没有|并未|未|看看",
+    re.IGNORECASE,
+)
+"""A clause that states nothing of this run: a condition, advice, a negation."""
+BY_SHARE = re.compile(
+    r"(?:\b(?:fell|falls|dropped|drops|decreased|declined|shrank|rose|rises|grew|increased|climbed|went (?:up|down)|lost"
+    r"|gained|changed|reduced|cut)"
+    r"\b[^.;,]{0,60}?\bby|\b(?:lost|shed)|(?:下降|减少|降低|下跌|缩短|上升|增加|增长|上涨|提高|升高)了?)"
+    r"\s*(?:about |around |roughly |约|大约)?[`*~≈]*$",
+    re.IGNORECASE,
+)
+"""Before a percentage: it is how much was lost or won."""
+TO_SHARE = re.compile(
+    r"\b(?:to|at|only|just)\s*(?:about |around |roughly )?[`*~≈]*$"
+    r"|(?:[降跌减掉缩升涨增][低少到至为]*[到至为]了?|只剩|仅剩|还剩)[^。；，]{0,10}?的?\s*约?[`*~≈]*$",
+    re.IGNORECASE,
+)
+OF_START = re.compile(
+    r"^[\s`*]*(?:of|as (?:high|large|long|much|big) as)\s[^.;,]{0,12}?\b(?:start\w*|initial|first|beginning|original|began)\b",
+    re.IGNORECASE,
+)
+FROM_START = re.compile(
+    r"\b(?:over|during|across|in) (?:the |this )?(?:whole |entire |full )?(?:run|training)\b|\bbetween the first and (?:the )?last\b"
+    r"|\b(?:as|than|since|of|from|what it was) (?:at |in )?(?:its |the )?(?:start\w*|beginning|initial|first|original)\b|\bwas"
+    r" at the start\b"
+    r"|从头到尾|全程|整个训练|开始时|最初|初始|起始|起初|一开始",
+    re.IGNORECASE,
+)
+"""A change that is said to be one from the first to the last value."""
+GREW = re.compile(r"(?P<up>doubl|tripl|翻)|(?P<down>halv|减半)", re.IGNORECASE)
+"""A multiple that says its direction."""
+PROPOSES = re.compile(r"(?:→|\bto|\btry|\buse|改[为成到]|调[为成到]|设[为成]|降[为到至]|升[为到至])\s*(?:about |约)?[`*]*$", re.IGNORECASE)
+"""Before a number: it is one to set."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from assistant.answers.context import BUDGET, Context, causes, course, ended, fix_lines, harmless, words_of
@@ -18,6 +19,7 @@ from assistant.diagnosis.translate import ELSEWHERE, words
 from assistant.lexicon import known_metrics
 
 FEW_STEPS = 10
+_WILL = re.compile(r"\b(?:will|going to|gonna|about to)\b|会不会|什么时候会|快要|会崩|会挂", re.IGNORECASE)
 KEY_METRICS = (
     "score_mean",
     "validation",
@@ -51,14 +53,16 @@ def finding(context: Context) -> list[str]:
 def _kin(context: Context, name: str) -> Finding | None:
     """The grave fault of this log that is what the question means, when the finding itself could not be checked: the cards name each
     other, and both rest on one metric ("entropy collapse" of a log too short to show a fall)."""
-    if not any(u.finding == name for u in context.diagnosis.unknown):
+    unread = any(u.finding == name for u in context.diagnosis.unknown)
+    if not unread and name not in context.diagnosis.fine:
         return None
     detectors, listed = registered(), set(card(f"findings/{name}").front.get("related") or ())
     own = set(detectors[name].needs[:1]) if name in detectors else set()
     for other in context.diagnosis.faults:
         theirs = detectors[other.id].needs[:1] if other.id in detectors else ()
         linked = f"findings/{other.id}" in listed or f"findings/{name}" in (card(f"findings/{other.id}").front.get("related") or ())
-        if linked and (not own or not theirs or own & set(theirs)) and other.severity in ("critical", "high"):
+        shared = (not own or not theirs or own & set(theirs)) if unread else (own and theirs and own == set(theirs))
+        if linked and shared and other.severity in ("critical", "high"):
             return other
     return None
 
@@ -129,15 +133,27 @@ def _not_present(context: Context, name: str) -> list[str]:
         parts = [context.say("finding_unknown", title=title, needs=needs(context, unknown.needs))]
     else:
         parts = [context.say("finding_fine" if name in context.diagnosis.fine else "finding_unseen", title=title)]
+    if context.question.intents & {"why", "change"} and unknown is None and (near := _instead(context, name)) is not None:
+        return [*parts, *told(context, near)]
     detector = registered().get(name)
     if detector and detector.needs and (text := course(context, detector.needs[0])):
         parts.append(context.say("label_values") + text)
     if found and (body := found.body.get(context.language, "")):
         parts.append(context.say("label_general") + shortened(body.split("\n\n")[0], 70, context.language))
+    if name.startswith("crash") and context.diagnosis.faults:
+        parts.insert(1, context.say("in_this_log") + verdict_on_run(context))
     if found and found.front.get("causes") and name not in context.diagnosis.fine:
         rows = [row.get(context.language) or row.get("en", "") for row in found.front["causes"]][:3]
         parts.append(context.say("usual_causes", causes=context.joined(rows)))
     return parts
+
+
+def _instead(context: Context, name: str) -> Finding | None:
+    """The grave fault that this log does show when it does not show the one asked about: one that the cards relate, else the first."""
+    grave = [f for f in context.diagnosis.faults if f.severity in ("critical", "high")]
+    mine = set(card(f"findings/{name}").front.get("related") or ())
+    linked = (f for f in grave if f"findings/{f.id}" in mine or f"findings/{name}" in (card(f"findings/{f.id}").front.get("related") or ()))
+    return next(linked, None) or next(iter(grave), None)
 
 
 def needs(context: Context, what: str) -> str:
@@ -165,6 +181,10 @@ def crash(context: Context) -> list[str]:
     crashes = crashed(context) or [f for f in context.diagnosis.faults if f.id == "non-finite"]
     if crashes:
         return told(context, crashes[0])
+    grave = next((f for f in context.diagnosis.faults if f.severity in ("critical", "high") and "memory" in f.id), None)
+    if grave is not None and _WILL.search(context.question.text):
+        lead_text = context.say("crash_when", title=context.titled(grave), since=context.since(grave))
+        return [lead_text, context.evidence.summary(grave), to_do(context, root(context, grave), 1)]
     parts = [no_crash(context)]
     if incomplete := next((f for f in context.diagnosis.findings if f.id == "log-incomplete"), None):
         parts.append(context.evidence.summary(incomplete))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
+from assistant.answers.decisions import GAP
 from assistant.answers.follow_words import kind_of
 from assistant.answers.language import detect
 from assistant.answers.leading import gives_way, leading
@@ -26,6 +27,7 @@ from assistant.answers.words import (
     RUN_WORDS,
     SETTING_WORDS,
     STEP_TAKES,
+    TOO_MUCH,
 )
 from assistant.lexicon import Lexicon, Mention, Target, base, find, known_metrics, normal, unknown_keys
 from assistant.messages import Language
@@ -106,7 +108,7 @@ def understand(
 
     ``present`` are the canonical metrics of the log: of several that share a name ("the KL"), one of these is meant.
     """
-    lowered = normal(text)
+    lowered = _SLASHED.sub("_mean", normal(text))
     timed = bool(WHEN.search(lowered))
     stretch = stretches(lowered, threshold=timed or bool(COUNT_STEPS.search(lowered) or EVER.search(lowered) or FIRST_TIME.search(lowered)))
     framework = run_lexicon.framework if run_lexicon else "verl"
@@ -130,6 +132,10 @@ def understand(
         metrics = tuple(_once(metric for pattern, metric in METRIC_PHRASES if pattern.search(plain)))
     intents = frozenset(name for name, pattern in INTENTS.items() if pattern.search(lowered))
     properties = frozenset(name for name, pattern in PROPERTIES.items() if pattern.search(stretch.rest))
+    if GAP.search(lowered) and set(metrics) <= {"validation", "score_mean", "reward_mean"}:
+        metrics, intents = ("score_mean", "validation"), intents | {"compare"}
+    if _NO_NAN.search(lowered):
+        properties -= {"nan"}
     steps = tuple(dict.fromkeys(int(group) for match in _STEPS.finditer(stretch.rest) for group in match.groups() if group))
     bare = lowered
     for mention in mentions:
@@ -142,8 +148,21 @@ def understand(
     topic = topic_of(stretch.rest)
     if (topic == "step_seconds" and (stretch.window or statistic)) or gives_way(topic, metrics, intents, timed, lowered):
         topic = ""
-    if CONFIGURED.search(lowered) and metrics and set(metrics) <= set(SETTING_OF_METRIC):
+    of_setting = bool(metrics) and set(metrics) <= set(SETTING_OF_METRIC)
+    if of_setting and CONFIGURED.search(lowered):
         settings, metrics = (*(SETTING_OF_METRIC[metric] for metric in metrics), *settings), ()
+    elif any("/" in key for _, key in keys):
+        pass
+    elif (
+        of_setting
+        and _AND.search(lowered)
+        and set(settings) - set(SETTING_OF_METRIC.values())
+        and not intents & {"why", "normal", "compare"}
+    ):
+        settings, metrics = (*(SETTING_OF_METRIC[metric] for metric in metrics), *settings), ()
+    elif of_setting and not findings and TOO_MUCH.search(lowered) and not intents & {"why"} and not properties & {"zero", "nan"}:
+        settings, metrics = settings or tuple(SETTING_OF_METRIC[metric] for metric in metrics), ()
+    settings = tuple(_once(settings))
     concepts = tuple(_once(names["concept"]))
     if (
         not (metrics or extra or findings or settings or topic or history or steps)
@@ -262,6 +281,14 @@ def _metrics(targets: Sequence[Target]) -> tuple[tuple[str, ...], tuple[tuple[st
 
 
 _VALIDATION_STATISTIC = re.compile(r"\b(?:mean|best|worst|maj|std)@\d+|\bval-(?:core|aux)/")
+_NO_NAN = re.compile(
+    r"\b(?:no|not|never|without|no longer|don'?t|doesn'?t|isn'?t)\b(?: \w+){0,3} nan\b|\bnan (?:is )?gone\b|(?:不再|没有?|无|"
+    r"不会)[^，,。]{0,4}nan"
+)
+"""NaN is spoken of as what is not there (any more)."""
+_AND = re.compile(r"\band\b|和|以及|还有|[,，、]")
+_SLASHED = re.compile(r"(?<=[a-z])_(?:max|min|mean)(?:/(?:max|min|mean))+\b")
+"""``episode_reward_max/min/mean``: three metrics in one word."""
 _STATISTICS = re.compile(
     r"\b(mean|max|min)\s*(?:,|、|，|/|and|和|与)\s*(mean|max|min)\b(?:\s*(?:,|、|，|/|and|和|与|, and)*\s*(mean|max|min)\b)?"
 )

@@ -22,7 +22,7 @@ _ANSWERS = {
     "mfu-miscalibrated": {"high"},
     "gradient-spike": {"high", "rising"},
     "first-step-slow": {"slow", "high"},
-    "periodic-dips": {"falling", "low", "slow", "high"},
+    "periodic-dips": {"falling", "rising", "low", "slow", "high"},
     "entropy-fall-harmless": {"falling", "low"},
     "length-growth-healthy": {"rising", "high"},
     "critic-early-negative-ev": {"negative", "low"},
@@ -50,11 +50,26 @@ def related(context: Context, metric: str) -> Finding | None:
         if (
             f"findings/{finding.id}" in listed
             and mine in related
-            and finding.severity in ("critical", "high")
+            and finding.severity in ("critical", "high", "medium")
             and not said & {"nan", "missing"}
         ):
             return finding
     return None
+
+
+_SLOW = ("progressive-slowdown", "length-explosion", "throughput-drop", "length-growth-healthy", "truncation")
+"""What makes a step longer, the surest first."""
+
+
+def slowed_by(context: Context, metric: str) -> Finding | None:
+    """What made the steps longer, when the question asks why a time has grown and the log shows it."""
+    said = context.question.properties
+    if not metric.startswith(("time_step", "seconds_per_step", "time_gen", "time_update_actor")) or "why" not in context.question.intents:
+        return None
+    if said and not said & {"rising", "slow", "high"}:
+        return None
+    by_id = {f.id: f for f in context.diagnosis.findings}
+    return next((by_id[name] for name in _SLOW if name in by_id), None)
 
 
 def contrary(context: Context, finding: Finding) -> bool:

@@ -58,6 +58,16 @@ FIXED = re.compile(
 )
 
 
+DECIDES = re.compile(
+    r"\bwhat (?:should|can|could|do|must) (?:i|we) (?:change|fix|do|try|tune|adjust|set)\b|\bshould (?:i|we)\b|\bhow (?:do|can|"
+    r"should) (?:i|we) fix\b"
+    r"|\bwhat (?:to|next)\b|\bhow long\b|\bwhich (?:checkpoint|ckpt)\b"
+    r"|(?:先|该|要|应该)?(?:改|调)(?:什么|哪)|怎么(?:办|改|调|修)|要不要|该不该|下一步|哪个 ?(?:checkpoint|ckpt|检查点)|还要(?:跑|训)?多久",
+    re.IGNORECASE,
+)
+"""What is to be done: asked of one run, not of a comparison."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunMention:
     """``run`` is the index of the run that ``text[start:end]`` names; -1 for "the other one", -2 for both."""
@@ -162,6 +172,8 @@ def _meant(question: str, names: Sequence[str], last: tuple[int, ...]) -> Meant:
     if any(one.run == OTHER_ONE for one in found):
         before = last[0] if len(last) == 1 else newest[0]
         return Meant((newest[1] if before != newest[1] else newest[0],), rest)
+    if len(last) > 1 and DECIDES.search(rest):
+        return Meant((last[-1],), rest)  # of two runs compared it is the later one that something can still be done about
     return Meant(last, rest)
 
 

@@ -34,6 +34,8 @@ _AT_STEP = re.compile(
     r"后))",
     re.IGNORECASE,
 )
+_CONSOLE = re.compile(r"(?:^|[\s`*])step\s?[:=]\s?(\d[\d,]*)\s*(?:[-,;|]\s|\s)", re.IGNORECASE)
+"""A line as a console prints it: ``step:40 - actor/entropy:0.3``."""
 _FOR_METRIC_AT = re.compile(
     r"\s+(?:for|of|in)\s+(?:the\s+)?[`*]*[A-Za-z_][\w./@() -]{1,50}?[`*]*\s+(?:at|in|on|@)\s*step\s*[`*]*(\d[\d,]*)(?!\s?(?:–|-|to\b))",
     re.IGNORECASE,
@@ -132,7 +134,8 @@ class Sentence:
         lead = self.whole[self.start : numeral.start]
         placed = list(_AT_STEP.finditer(lead))
         if not placed:
-            return None
+            printed = _CONSOLE.search(lead)
+            return int(printed[1].replace(",", "")) if printed and re.search(r"[:=]\s?[`*]*$", lead) else None
         found = placed[-1]
         if self._taken(self.start + found.start()):
             return None
@@ -211,6 +214,8 @@ def scoped(text: str, numbers: Sequence[Numeral], evidence: Evidence) -> list[Se
     return out
 
 
+_NO_NAMES = frozenset({"its", "step", "steps", "iteration", "iterations", "high", "low"})
+"""Words that are no names in prose unless a key of the log is written so ("its" for it/s)."""
 _LAST: list[tuple[Run, Lexicon]] = []
 
 
@@ -238,10 +243,14 @@ class _Names:
         for one in find(text[start:end], self.lexicons):
             first, last = start + one.first_char, start + one.last_char
             written = text[first:last]
+            if written.lower() in _NO_NAMES and not _literal(text, first, last, self.columns):
+                continue
             targets = [t for t in one.targets if t.weight >= one.targets[0].weight - 0.6]
             if metrics := [t for t in targets if t.kind in ("metric", "key")]:
                 literal = _literal(text, first, last, self.columns)
-                keys = [literal] if literal else [key for t in metrics for key in self._keys(t)]
+                keys = [literal, *self._longer(literal)] if literal else [key for t in metrics for key in self._keys(t)]
+                if literal in ("", written) and (held := self._held_out(text[max(start, first - 14) : first], written)) is not None:
+                    keys = held
                 shaped = bool(literal) or "/" in written or "_" in written
                 also = tuple(t.id for t in one.targets if t.kind == "setting")
                 found.append(Mention(first, last, "metric", tuple(t.id for t in metrics), tuple(dict.fromkeys(keys)), shaped, also))
@@ -251,6 +260,17 @@ class _Names:
                 keys = [key for name in findings for key in self.leading.get(name, ())]
                 found.append(Mention(first, last, "finding", findings, tuple(dict.fromkeys(keys))))
         return found
+
+    def _held_out(self, lead: str, written: str) -> list[str] | None:
+        """Keys of "evaluation loss": those of the held-out data, whatever the word alone means; None without such a word."""
+        if not re.search(r"(?:\b(?:eval|evaluation|validation|val|test|held-out)|验证集?|评测|评估|测试集?)\s?的?$", lead, re.IGNORECASE):
+            return None
+        word = re.sub(r"\W+", "_", written.strip().lower())
+        return [key for key in self.columns if re.match(r"(?:eval|val|test)", key) and word in key.lower()]
+
+    def _longer(self, literal: str) -> list[str]:
+        """Keys that a key without a section may be short for: ``learning_rate`` for ``train/learning_rate``."""
+        return [] if "/" in literal else [key for key in self.columns if key.endswith("/" + literal)]
 
     def _keys(self, target: Target) -> Sequence[str]:
         """Printed keys that a metric's name can mean: mean, maximum and minimum of one quantity alike."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.answers.card_entries import Write, card_entry, flat
+from assistant.answers.card_entries import Write, card_entry, fits, flat
 from assistant.answers.context import Context, explaining
 from assistant.answers.evidence import Fact, curve
 from assistant.answers.metric_rows import asked_values, metric_row, point_text
@@ -336,7 +336,7 @@ def _cards(context: Context, retrieved: Sequence[str]) -> list[Section]:
         wanted.setdefault(f"findings/{finding.id}", 4.5 + index * 2.5)
     for index, name in enumerate([*(f"findings/{n}" for n in context.question.findings), *context.question.concepts]):
         wanted.setdefault(name, 3.2 + index * 0.5)
-    for index, name in enumerate(retrieved[:6]):
+    for index, name in enumerate([name for name in retrieved if fits(context, name)][:6]):
         wanted.setdefault(name, 4.8 + index * 1.6)
     known = cards()
     return [Section("cards", name, rank, 8 + rank / 1000, card_entry(name, rank < 7)) for name, rank in wanted.items() if name in known]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from assistant.answers.about import speaks, terms_of
-from assistant.answers.context import Context, asked_settings, course
+from assistant.answers.context import Context, asked_settings, course, fix_lines
 from assistant.answers.evidence import code, picked, plain_value, shortened
+from assistant.answers.problems import root
 from assistant.answers.words import ADVISED
 from assistant.cards import Card, in_folder, pick
 from assistant.config_cards import UNLISTED, card_of
@@ -19,13 +21,15 @@ from assistant.diagnosis.settings import settings as known_settings
 from assistant.lexicon import normal
 
 MOST = 3
+_SEVERAL = re.compile(r"\band\b|和|以及|还有|[,，、]", re.IGNORECASE)
 BATCH = "data.train_batch_size"
 
 
 def settings(context: Context) -> list[str]:
     keys = _present_first(context)
     advice = bool(ADVISED.search(normal(context.question.text))) or bool(context.question.intents & {"change", "normal"})
-    parts: list[str] = []
+    speaking = next((f for f in context.diagnosis.findings if _speaks_of(context, f, keys)), None)
+    parts: list[str] = [_verdict(context, speaking)] if advice else []
     for key in keys[:MOST]:
         if "why" in context.question.intents and (reason := _reason(context, key)):
             parts.append(reason)
@@ -42,13 +46,38 @@ def settings(context: Context) -> list[str]:
                 parts.append(context.say("label_meaning") + shortened(text, 60, context.language))
             if advice:
                 parts.extend(_advice(context, about))
-    speaking = next((f for f in context.diagnosis.findings if _speaks_of(context, f, keys)), None)
-    if speaking is not None:
+    if speaking is not None and not advice:
         parts.append(context.glue([context.say("setting_advice", title=context.titled(speaking)), context.evidence.summary(speaking)]))
         parts.append(asked_settings(context, ""))
-    elif advice:
-        parts.append(context.say("setting_no_reason"))
     return parts
+
+
+def _verdict(context: Context, speaking: Finding | None) -> str:
+    """Whether to change the settings asked for: what a finding proposes, else that none does and what it proposes instead."""
+    cause = root(context, speaking) if speaking is not None else None
+    if (
+        speaking is not None
+        and cause is not None
+        and cause is not speaking
+        and not _speaks_of(context, cause, list(context.question.settings))
+    ):
+        lines = fix_lines(context, cause, 1)
+        lead = context.say(
+            "setting_not_first",
+            title=context.titled(speaking) + context.since(speaking),
+            cause=context.titled(cause) + context.since(cause),
+            fix=lines[0] if lines else "",
+        )
+        own = asked_settings(context, "").removeprefix(context.say("label_setting"))
+        return context.glue([lead, context.say("setting_then", fix=own) if own else ""])
+    if speaking is not None:
+        lead = context.say("setting_asked", title=context.titled(speaking) + context.since(speaking))
+        return context.glue([lead, asked_settings(context, "").removeprefix(context.say("label_setting"))])
+    parts = [context.say("setting_no_reason")]
+    grave = next((f for f in context.diagnosis.faults if f.severity in ("critical", "high", "medium")), None)
+    if grave is not None and not context.mentioned(grave) and (lines := fix_lines(context, root(context, grave), 1)):
+        parts.append(context.say("setting_ask_instead", title=context.titled(grave) + context.since(grave), fix=lines[0]))
+    return context.glue(parts)
 
 
 def _reason(context: Context, key: str) -> str:
@@ -64,9 +93,10 @@ def _advice(context: Context, about: Card) -> list[str]:
     for name, label in (("effect", "setting_effect"), ("safe", "setting_safe"), ("pitfalls", "setting_pitfall")):
         if text := pick(about.front.get(name), context.language):
             out.append(context.say(label, text=shortened(text, 60, context.language)))
-    rows = [
-        course(context, str(metric), short=True) for metric in about.front.get("shows") or () if context.series(str(metric)) is not None
-    ]
+    rows = []
+    for metric in about.front.get("shows") or ():
+        if (shape := context.curve(str(metric))) is not None:
+            rows.append(context.glue([course(context, str(metric), short=True), context.scaled_note(shape)]))
     if rows:
         out.append(context.say("setting_shows", text=context.glue(rows[:3])))
     return out
@@ -76,6 +106,8 @@ def _present_first(context: Context) -> list[str]:
     """Of settings that share a name, those that the log shows: in its config, else in its metrics."""
     run, asked = context.diagnosis.run, list(context.question.settings)
     known = known_settings(run)
+    if _SEVERAL.search(context.question.text) and 1 < len(asked) <= MOST:
+        return [key for key in asked if "." in key or key in run.config] or asked
     return [key for key in asked if key in run.config] or [key for key in asked if key in known] or asked[:1]
 
 
@@ -89,9 +121,9 @@ def _one(context: Context, key: str) -> str:
             return context.say("setting_is_noline", key=key, value=value)
         return context.say("setting_is", key=key, value=value, line=context.evidence.count(line, f"line of {key}").text)
     reason = context.say("setting_no_config" if not run.config else "setting_not_set")
-    parts = [context.say("setting_absent", key=key, config=reason)]
     seen = bounds(run, key)
     shown = known_settings(run).get(key, seen.exact)
+    parts = [context.say("setting_absent", key=key, config="" if shown is not None else reason)]
     if shown is not None:
         real = str(shown) if isinstance(shown, bool) else shown
         fact = context.evidence.derived(real, f"{key} as the metrics give it", text=plain_value(shown))

@@ -73,7 +73,12 @@ def talk_about(
         while unique in known:
             unique, n = f"{base} ({n})", n + 1
         runs.append((unique, one))
-    meant = meant_runs(question, [known for known, _ in runs], [turn.question for turn in history])
+    names, asked = [known for known, _ in runs], [turn.question for turn in history]
+    meant = meant_runs(question, names, asked)
+    if history and not meant.between and not runs[meant.runs[0]][1].faults:
+        before = meant_runs(asked[-1], names, asked[:-1])
+        if before.between and meant.runs[0] in before.runs and meant.rest == question:
+            meant = replace(meant, runs=before.runs)  # the later run needs nothing: the answer stays about both
     return Talk(tuple(runs), meant, chosen, question)
 
 
@@ -91,6 +96,8 @@ def _printed_sibling(metric: str, asked: Question, present: set[str]) -> str:
     Another statistic of the same quantity, or a metric that was asked for by its key, is not exchanged.
     """
     key = asked.key_of(metric) or ""
+    if metric == "critic_total_loss" and not {metric} & present and "value_loss" in present and "critic/loss" not in asked.text.lower():
+        return "value_loss"  # "the critic loss" is the one that the log prints
     if metric in present or re.search(r"[/_.]", key) or "missing" in asked.properties:
         return metric
     mine = metric_card(metric)

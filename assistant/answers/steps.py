@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from assistant.answers.context import Context
 from assistant.answers.evidence import code
-from assistant.answers.problems import KEY_METRICS
+from assistant.answers.problems import KEY_METRICS, overview, told
 from assistant.answers.ranges import figure, steps_in
 from assistant.diagnosis import stats
 from assistant.diagnosis.finding import Finding
@@ -63,9 +64,9 @@ def happened(context: Context) -> list[str]:
     step = context.question.steps[0]
     steps = context.view.steps
     asked = context.evidence.count(step, "step asked for").text
-    if not len(steps) or step < steps[0] or step > steps[-1]:
-        if not len(steps):
-            return [context.say("no_values")]
+    if not len(steps):
+        return _no_steps(context)
+    if step < steps[0] or step > steps[-1]:
         ends = [context.evidence.count(int(s), "step of the log").text for s in (steps[0], steps[-1])]
         return [context.say("step_outside", step=asked, first=ends[0], last=ends[1])]
     here = step if step in steps else int(steps[np.argmin(np.abs(steps - step))])
@@ -77,7 +78,12 @@ def happened(context: Context) -> list[str]:
         return [*parts, *_of_metrics(context, named, here)]
     moved = _distinct(sorted(_moved(context, here), key=lambda m: (m.of_time, m.series.name.endswith(("max", "min")), -m.far)))
     near = _onsets(context, here)
-    if moved:
+    judged = near and context.question.intents & {"normal", "overview", "why"}
+    if judged:
+        parts += told(context, near[0])[:3]
+    if judged and not moved:
+        pass
+    elif moved:
         rows = [_row(context, one) for one in moved[:SHOWN]]
         shown = context.evidence.count(here, "step looked at").text
         n = context.evidence.count(len(moved), f"metrics far from their level at step {here}").text
@@ -92,7 +98,7 @@ def happened(context: Context) -> list[str]:
         s.name for m in OCCASIONAL if (s := context.series(m)) is not None and len(s) < 0.8 * len(steps) and s.index_at(here) is not None
     ]:
         parts.append(context.say("step_occasional", names=context.say("comma").join(code(name) for name in names)))
-    if near:
+    if near and not (judged and len(near) == 1):
         parts.append(context.say("step_findings", titles=context.joined([context.titled(f) + context.since(f) for f in near[:3]])))
     if events := _events(context, here):
         parts.append(context.say("step_events", events=context.joined(events)))
@@ -108,6 +114,32 @@ def happened(context: Context) -> list[str]:
     ]:
         parts.append(context.say("step_during", titles=context.joined([context.titled(f) + context.since(f) for f in open_[:2]])))
     return [part for part in parts if part]
+
+
+_SPEED = re.compile(r"\b(?:faster|slower|speed)\b|更?(?:快|慢)", re.IGNORECASE)
+_SAID = re.compile(r"\b(?:step|iteration|iter)\s*[:=#]?\s*(\d{1,7})\b|第\s*(\d{1,7})\s*步", re.IGNORECASE)
+
+
+def outside(context: Context) -> str:
+    """That a step named in the question is not in the log; "" when all are."""
+    steps = context.view.steps
+    said = [int(group) for match in _SAID.finditer(context.question.text) for group in match.groups() if group]
+    beyond = [step for step in context.question.steps if step in said and len(steps) > 1 and not steps[0] <= step <= steps[-1]]
+    if not beyond:
+        return ""
+    asked = context.evidence.count(beyond[0], "step asked for").text
+    ends = [context.evidence.count(int(s), "step of the log").text for s in (steps[0], steps[-1])]
+    return context.say("step_outside", step=asked, first=ends[0], last=ends[1])
+
+
+def _no_steps(context: Context) -> list[str]:
+    """A log without metrics of a step: what it does show, else that there is nothing."""
+    if not context.diagnosis.findings:
+        return [context.say("no_values")]
+    asked = [f for f in context.diagnosis.findings if f.id in context.question.findings]
+    if asked:
+        return told(context, asked[0])
+    return overview(context) if context.diagnosis.faults else told(context, context.diagnosis.findings[0])
 
 
 def _of_metrics(context: Context, named: list[Series], step: int) -> list[str]:
@@ -136,7 +168,10 @@ def _of_metrics(context: Context, named: list[Series], step: int) -> list[str]:
     keys = {series.name for series in named}
     near = _onsets(context, step)
     about = [f for f in context.diagnosis.findings if f in near or any(p.metric in keys and p.step == step for p in f.evidence)]
-    parts += [context.evidence.summary(f) for f in about[:2]]
+    if about and "normal" in context.question.intents:
+        parts = [*told(context, about[0])[:2], *parts, *(context.evidence.summary(f) for f in about[1:2])]
+    else:
+        parts += [context.evidence.summary(f) for f in about[:2]]
     if events := _events(context, step):
         parts.append(context.say("step_events", events=context.joined(events)))
     return parts
@@ -147,15 +182,21 @@ def two_steps(context: Context) -> list[str]:
     question = context.question
     steps = context.view.steps
     if not len(steps):
-        return [context.say("no_values")]
+        return _no_steps(context)
     ends = list(question.steps[:2])
     if len(ends) < 2 and question.window is not None:
         ends = steps_in(question.window, question.steps)
+    if len(ends) == 1 and not question.places & {"first"}:  # "compared with step 20": the log's last step
+        ends.append(int(steps[-1]))
     if len(ends) < 2:  # "compared with the start"
         ends = [int(steps[0]), *(ends or [int(steps[-1])])]
     first, second = sorted(ends[:2])
     wanted = [s for metric in question.metrics if (s := context.series(metric)) is not None]
     wanted += [s for key in question.extra_keys if (s := context.view.printed(key)) is not None and len(s)]
+    if not wanted and _SPEED.search(question.text):
+        wanted = [
+            s for metric in ("time_step", "seconds_per_step", "throughput", "tokens_per_second_per_gpu") if (s := context.series(metric))
+        ]
     named = bool(wanted)
     parts: list[str] = []
     for step in (first, second):
@@ -173,7 +214,7 @@ def two_steps(context: Context) -> list[str]:
         a, b = _near(series, first), _near(series, second)
         if a is None or b is None or a == b:
             continue
-        change = _change(context, series, a, b)
+        change = change_between(context, series, a, b)
         rows.append(context.say("two_row", key=series.name, a=context.at(series.point(a)), b=context.at(series.point(b)), change=change))
     if not rows:
         return [context.say("two_none")]
@@ -226,7 +267,7 @@ def _same(a: Series, b: Series) -> bool:
     return len(a) == len(b) and bool(np.array_equal(a.values, b.values, equal_nan=True))
 
 
-def _change(context: Context, series: Series, a: int, b: int) -> str:
+def change_between(context: Context, series: Series, a: int, b: int) -> str:
     old, new = float(series.values[a]), float(series.values[b])
     gap = new - old
     if gap == 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from assistant.answers.decisions import ASKED_OF_ALL, USUAL_TIME
 from assistant.answers.words import words
 
 _IT = (
@@ -17,6 +18,7 @@ _IT = (
 )
 
 TOPICS: Mapping[str, re.Pattern[str]] = {
+    **ASKED_OF_ALL,
     "grad_clip": words(
         r"\b(?:grad(?:ient)?s?|grad(?:ient)? norm)[ _-]?clip\w*|\bclip\w* (?:the |my )?grad(?:ient)?s?\b|\bgradients? (?:are |is |"
         r"being |get )?clipp(?:ed|ing)\b",
@@ -38,12 +40,11 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         rf"ing)?|saturated)\b",
         r"\b(?:is|was)\b.{0,12}\b(?:training|learning) (?:actually |really )?(?:working|happening|effective)\b|\blearn(?:ed|t|"
         r"ing)? (?:anything|something)\b|\bany (?:progress|improvement|learning)\b",
-        r"\b(?:is|are) (?:we|i) (?:getting|making|learning)\b",
+        r"\b(?:is|are) (?:we|i) (?:getting|making|learning)\b|\bwill (?:it|this|the \w+) (?:recover|improve|get better|converge)\b"
+        r"|会(?:不会)?(?:自己)?(?:恢复|变好|好转|收敛)",
         r"(?:模型|策略|训练|它|这个|actor|policy|run|到底)?.{0,6}(?:有没有|是否|有|在|还在|到底有没有)(?:在)?(?:学习|学到|学会|学东西|"
         r"学(?:吗|么|$|[?？])|进步|变好|提升(?:吗|么|$|[?？]))",
-        r"\b(?:worth (?:continuing|it|going on)|should (?:i|we) (?:stop|continue|keep (?:going|training)|kill|abort)|can i (?:stop|"
-        r"kill))\b",
-        r"(?:该|应该|要不要|可以|能)(?:继续|停(?:了|掉|止)?|早停|结束)(?:训|跑|吗|么|了|$|[?？])|值得(?:继续|再跑)",
+        r"\bis (?:it|the (?:run|model|policy)) (?:really |actually |even )?training\b|(?:到底|真的)?(?:有没有|真的)在训练",
         r"还(?:在|能|会)(?:继续)?(?:涨|升|上升|提升|进步|变好)|\bis it (?:still )?(?:going up|rising|climbing|gaining)\b",
         r"(?:模型|训练|策略|它|run|loss|损失)?.{0,6}(?:收敛|学会|学到东西|有效果|有进展)(?:了|没|吗|么|$|[?？])",
     ),
@@ -51,6 +52,8 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"\b(?:will|would|going to|gonna|about to|risk|danger|likely|might|could|close to|near|safe from|can)\b.{0,30}(?:\boom\b|"
         r"out of memory|run(?:ning)? out of (?:gpu |host |cpu )?(?:memory|vram|ram))",
         r"\b(?:will|going to|does|could|might) (?:it|this|that|the memory) run out\b",
+        r"\b(?:gpu|cpu|host) or (?:a )?(?:gpu|cpu|host)(?: memory| ram)?\b|(?:显存|gpu)还是(?:内存|cpu|主机)|(?:内存|cpu)还是(?:显存|gpu)",
+        r"\b(?:memory|vram|ram)\b.{0,12}\b(?:run(?:s|ning)? out|is full|be full|fill(?:s|ed)? up)\b",
         r"\b(?:enough|how much) (?:gpu )?(?:memory|vram)\b.{0,12}\b(?:left|free|headroom|spare)\b|\bmemory headroom\b",
         r"(?:会不会|会|要|快|将|可能|有没有|风险|离).{0,10}(?:oom|爆显存|显存(?:爆|溢出|不够)|内存(?:爆|不够))|(?:显存|"
         r"内存).{0,6}(?:够吗|够不够|会爆|会不会爆|还剩|余量)|(?:oom|爆显存).{0,4}(?:风险|吗)",
@@ -99,6 +102,8 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"left|to go|remain\w*|before it|to finish|more)\b",
         r"\bhow long (?:will|does|is)\b.{0,24}\b(?:finish|end|complete|the (?:whole|rest|full)|whole (?:run|training)|(?:run|"
         r"training) take)\b|\bhow long will (?:it|this|training|the run)\b.{0,8}(?:take|run|last)\b",
+        r"\b(?:did|has|have|is|was) (?:it|this|that|the (?:run|training|job))(?: \w+)? (?:finish(?:ed)?|complete(?:d)?|done|over)\b"
+        r"|(?:跑完|训完|结束|完成)了?(?:吗|没|么)",
         r"\bwhen (?:will|does|is|would)\b.{0,30}\b(?:finish\w*|done|end|complete\w*|over|ready)\b|\b(?:will|is) it (?:finish|done)\b",
         r"还(?:要|需要?|得|剩|有)(?:训(?:练)?|跑)?(?:多久|多长时间|多少(?:步|时间|小时|天)|几(?:个)?(?:小时|天|步))|剩(?:余|"
         r"下)?(?:多少)?(?:时间|步)|什么时候(?:能|才能|可以|会)?(?:跑|训(?:练)?)?(?:完|结束|好|训完|跑完|完成)|多久(?:能|才能|"
@@ -122,6 +127,7 @@ TOPICS: Mapping[str, re.Pattern[str]] = {
         r"(?:总共|一共|已经|目前|到现在|前后)?(?:跑|训(?:练)?|花|用)了(?:多久|多长时间|几(?:个)?(?:小时|天)|多少(?:小时|时间))|"
         r"总(?:训练)?(?:时间|耗时|时长)|gpu ?小时|卡时",
     ),
+    "usual_time": USUAL_TIME,
     "steps_done": words(
         r"\bhow many (?:training )?(?:steps|iterations|epochs)\b(?!.{0,30}(?:above|below|over|under|exceed|until|to reach|take|took|nan|"
         r"left|remain|more))(?:.{0,40}\b(?:run|done|log|so far|total|in (?:this|the)|did|have|has|are there|train\w*|complete\w*|"
@@ -154,6 +160,7 @@ WHEN = words(
     r"what) (?:step|iteration|epoch)\b|\bwhen\W*$|\bwhen .{0,24}\bfirst\b|\bstart(?:ed|s|ing)? (?:to |of the )?(?:fall|drop|ris|increas|"
     r"decreas|declin|collaps|diverg|explod|go|degrad|shrink|grow|climb|get)\w*|\bsteps? (?:did it |does it |do we |to |until |till |"
     r"before )(?:take |need )?(?:to )?(?:reach|get|hit|exceed|pass)\b|\bhow (?:many steps|long) (?:until|till|to|before|did it take)\b",
+    r"\b(?:first|earliest) (?:warning )?signs?\b|(?:最早|最初|第一个)的?(?:征兆|迹象|异常|信号|预警)",
     r"(?:什么时候|何时|啥时候|(?:从|在|到)?(?:哪|第几)(?:一|几)?(?:个)?(?:步|轮|step|iter)|几步(?:开始|之后|以后|才|就)|多少步(?:开始|"
     r"才|之后|就|能)|从哪(?:里|儿|开始))",
 )
@@ -172,7 +179,8 @@ JUDGE = words(
     r"正常|有问题|严重|要紧|危险|太|算高|算低|健康",
 )
 HAPPENED = words(
-    r"\bhappen\w*|\bgo(?:ing|es|ne)? on\b|\bspik\w*|\bweird\b|\bodd\b|\bstrange\b|\bjump\w*|\bwtf\b|\bwrong with\b|\bup with\b",
+    r"\bhappen\w*|\bdip(?:s|ped)?\b|\bbump\w*|\bplung\w*|\bgo(?:ing|es|ne)? on\b|\bspik\w*|\bweird\b|\bodd\b|\bstrange\b|\bjump\w*|"
+    r"\bwtf\b|\bwrong with\b|\bup with\b",
     r"发生|怎么了|怎么回事|什么情况|咋了|异常|突然|尖峰|跳",
 )
 
@@ -180,7 +188,11 @@ STOPS = words(
     r"\b(?:stop(?:s|ped)?|cease[sd]?|done|finish\w*|settle[sd]?|flatten\w*|level(?:s|led)? (?:off|out))\b",
     r"不再|停止|停下|稳定(?:下来)?|平(?:了|下来)|止",
 )
-STARTED = words(r"\b(?:it|this|that|problem|trouble)\b.{0,12}\b(?:start(?:ed|s)?|began|begin)\b", r"(?:什么时候|哪一?步|何时).{0,4}开始的")
+STARTED = words(
+    r"\b(?:first|earliest) (?:warning )?signs?\b|(?:最早|最初|第一个)的?(?:征兆|迹象|异常|信号|预警)",
+    r"\b(?:it|this|that|problem|trouble)\b.{0,12}\b(?:start(?:ed|s)?|began|begin)\b",
+    r"(?:什么时候|哪一?步|何时).{0,4}开始的",
+)
 BREAK = words(
     r"\b(?:collaps\w*|br(?:eak|oke|oken)\b|diverg\w*|explod\w*|blew up|blow up|go(?:es|ing)? wrong|went wrong|fall(?:s|ing)? apart|"
     r"fell apart|degrad\w*|fail\w*|crash\w*|die[ds]?|problem|trouble|go(?:es|ing)? bad|went bad|get(?:s|ting)? worse|got worse|"

@@ -25,7 +25,7 @@ _ALWAYS = (
     r"|constantly)\b|始终|一直|全程|每一?步都|从头到尾"
 )
 _NEVER = r"\b(?:never|at no (?:step|point|time))\b|从未|从不|从没有?|没有一步"
-_ABOVE = r"\b(?:above|over|exceed\w*|more than|higher than|greater than|larger than)\b|高于|大于|超过"
+_ABOVE = r"\b(?:above|over|past|exceed\w*|more than|higher than|greater than|larger than)\b|高于|大于|超过"
 _BELOW = r"\b(?:below|under|less than|lower than|smaller than)\b|低于|小于"
 _BOUND = re.compile(
     rf"(?P<quant>(?P<always>{_ALWAYS})|(?P<never>{_NEVER}))[^.;。；]{{0,40}}?(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW}))\s*[`*]*$",
@@ -33,11 +33,19 @@ _BOUND = re.compile(
 )
 _SIDE = re.compile(rf"(?:(?P<above>{_ABOVE})|(?P<below>{_BELOW}))\s*[`*]*$", re.IGNORECASE)
 _ALWAYS_AFTER = re.compile(rf"^[\s`*)%]*(?:{_ALWAYS})", re.IGNORECASE)
-_CONSTANT = re.compile(r"\b(?:is|was|stays?|stayed|at|remains?|remained|constant at)\s*[`*]*$|[为是在]\s*[`*]*$", re.IGNORECASE)
+_CONSTANT = re.compile(
+    r"\b(?:is|was|stays?|stayed|at|remains?|remained|constant at)\s*(?:exactly |precisely |always )?[`*]*$|[为是在]\s*[`*]*$", re.IGNORECASE
+)
+_ALWAYS_IS = re.compile(
+    rf"(?:{_ALWAYS})\s*(?:都)?(?:是|为|等于|正好是|恰好是|正好为|保持在"
+    rf"|(?:was|is|stays?|stayed|remained) (?:exactly )?(?:at )?|at )\s*[`*]*$",
+    re.IGNORECASE,
+)
+_NEVER_REACHED = re.compile(rf"(?:{_NEVER})[^.;。；]{{0,20}}?(?:\breach(?:es|ed)?|\bgot to|\bhit|达到|到过?|触及)\s*[`*]*$", re.IGNORECASE)
 _STILL = re.compile(
     r"\b(?:(?:did|does|do|has|have)(?: not|n't) chang(?:e|ed)|never chang(?:es|ed)|(?:shows?|showed|saw|with) no change"
-    r"|unchanged)\b(?! (?:much|a lot|direction))"
-    r"|没有(?:任何)?变化|没有变(?!成)|无变化|一直不变|始终不变|从未变化|毫无变化",
+    r"|(?:ha[sd] )?(?:hardly|barely) (?:changed|moved)|unchanged)\b(?! (?:much|a lot|direction))"
+    r"|几乎(?:没变|不变|没有变化)|没有(?:任何)?变化|没有变(?!成)|无变化|一直不变|始终不变|从未变化|毫无变化",
     re.IGNORECASE,
 )
 _BACK = re.compile(
@@ -54,9 +62,9 @@ _NOT_MOVED = re.compile(
 )
 _HIGHER = re.compile(
     r"\b(?:end(?:s|ed)(?: up)?|finish(?:es|ed)|is now|at the end(?: is| was)?)\b[^.;]{0,12}?\b(?P<up>higher|above"
-    r"|larger)\b[^.;]{0,12}?\b(?:start|began|begin\w*|first)\b"
+    r"|larger)\b[^.;]{0,20}?\b(?:start|began|begin\w*|first)\b"
     r"|\b(?:end(?:s|ed)(?: up)?|finish(?:es|ed)|is now|at the end(?: is| was)?)\b[^.;]{0,12}?\b(?P<down>lower|below"
-    r"|smaller)\b[^.;]{0,12}?\b(?:start|began|begin\w*|first)\b"
+    r"|smaller)\b[^.;]{0,20}?\b(?:start|began|begin\w*|first)\b"
     r"|\bat the end (?P<up2>exceeds) its (?:start|beginning|initial|first)|最后?[^。；]{0,6}比(?:开始|最初|起初|初始)时?的?值?(?:更|还|要)?"
     r"(?:(?P<up3>高|大|长)|(?P<down3>低|小|短))",
     re.IGNORECASE,
@@ -72,9 +80,11 @@ _TO_ZERO = re.compile(
     re.IGNORECASE,
 )
 _EXTREME_AT = re.compile(
-    r"\b(?:at its|is|was|reach\w* its) (?:(?P<high>highest|maximum|peak)|(?P<low>lowest|minimum))(?: (?:value|level"
-    r"|point))?,? (?:at the (?:(?P<end>end)|(?P<start>start|beginning))|(?P<now>now))"
-    r"|(?:在|到)?(?:(?P<end_zh>最后|末尾|结束时)|(?P<start_zh>一开始|开始时))(?:达到|是|为)(?:(?P<high_zh>最高|最大)|(?P<low_zh>最低|最小))",
+    r"\b(?:at its|is|was|reach\w* its) (?:(?P<high>highest|maximum|peak|largest|longest)|(?P<low>lowest|minimum|smallest"
+    r"|shortest))(?: (?:value|level"
+    r"|point))?,? (?:(?:at|in) the (?:(?P<end>end|(?:last|final|latest) (?:step|value|evaluation|validation))|(?P<start>start"
+    r"|beginning|first step))|(?P<now>now))"
+    r"|(?:在|到)?(?:(?P<end_zh>最后一步|最后|末尾|结束时)|(?P<start_zh>一开始|开始时|第一步))时?的?(?:达到|是|为)?(?:(?P<high_zh>最高|最大)|(?P<low_zh>最低|最小))",
     re.IGNORECASE,
 )
 _EVER_NOW = re.compile(r"\bnever been (?:(?P<up>higher|larger|greater|better)|(?P<down>lower|smaller|worse))\b", re.IGNORECASE)
@@ -132,7 +142,8 @@ def _all(subject: Mention, printed: Callable[[str], Series | None]) -> list[Seri
 def _nearest(metrics: list[Mention], start: int, end: int) -> Mention | None:
     before = [m for m in metrics if m.end <= start and start - m.end <= 60]
     after = [m for m in metrics if m.start >= end and m.start - end <= 20]
-    return before[-1] if before else after[0] if after else None
+    inside = [m for m in metrics if start <= m.start and m.end <= end]
+    return before[-1] if before else inside[0] if inside else after[0] if after else None
 
 
 def _open(sentence: Sentence, start: int, claim: str) -> bool:
@@ -163,17 +174,21 @@ def _bound(sentence: Sentence, numeral: Numeral, rows: list[Series]) -> str | No
     said, side = _BOUND.search(lead), _SIDE.search(lead)
     after = _ALWAYS_AFTER.match(following)
     first, last = sentence.clause(numeral.start)
-    if not rows or not (said or after) or _UNREAL.search(sentence.plain(first, last)):
+    constant, unreached = _ALWAYS_IS.search(lead), _NEVER_REACHED.search(lead)
+    if not rows or not (said or after or constant or unreached) or _UNREAL.search(sentence.plain(first, last)):
         return None
     values = np.concatenate([series.values[series.finite] for series in rows])
     low, high = float(values.min()), float(values.max())
     slack = numeral.half + 1e-9
-    if said and said["never"]:
+    if unreached and not said:
+        wrong = all(series.values[series.finite][0] < numeral.value for series in rows) and high > numeral.value + slack
+        wrong = wrong or (all(series.values[series.finite][0] > numeral.value for series in rows) and low < numeral.value - slack)
+    elif said and said["never"]:
         wrong = high > numeral.value + slack if said["above"] else low < numeral.value - slack
     elif said or (after and side):
         above = said["above"] if said else side["above"] if side else None
         wrong = low < numeral.value - slack if above else high > numeral.value + slack
-    elif _CONSTANT.search(lead):
+    elif constant or _CONSTANT.search(lead):
         wrong = max(abs(low - numeral.value), abs(high - numeral.value)) > max(slack, 0.1 * abs(numeral.value))
     else:
         return None

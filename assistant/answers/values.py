@@ -36,7 +36,8 @@ def values(context: Context) -> list[str]:
     for key in context.question.extra_keys[:MOST]:
         series = context.view.printed(key)
         if series is not None and len(series):
-            parts.append(context.glue([_one(context, curve(series), ""), context.say("no_series_note", key=key)]))
+            rows = [_one(context, curve(series), ""), context.say("no_series_note", key=key)]
+            parts.append(context.glue(rows[::-1] if context.question.intent == "meaning" else rows))
     parts.extend(_settings(context))
     present = [m for m in context.question.metrics[:MOST] if context.series(m) is not None]
     about, _ = explaining(context, present) if present else ([], [])
@@ -101,7 +102,7 @@ BEST = re.compile(r"\b(?:best|worst)\b|最好|最差")
 GOOD_WORDS = ("best", "最好")
 
 
-def _good(context: Context, shape: Curve) -> str:
+def good_way(context: Context, shape: Curve) -> str:
     """Which way is good for a metric, by its card: "up", "down" or ""; of a norm, a loss or a time less is better."""
     name = context.view.names.get(shape.series.name)
     canonical = (name.canonical if name is not None else "") or ""
@@ -129,7 +130,7 @@ def _extremes(context: Context, shape: Curve) -> str:
     assert shape.last is not None
     text = context.question.text.lower()
     want_high, want_low = bool(MAXIMUM.search(text)), bool(MINIMUM.search(text))
-    if BEST.search(text) and (wanted := _good(context, shape)):
+    if BEST.search(text) and (wanted := good_way(context, shape)):
         want_high = (wanted == "up") == (BEST.search(text)[0] in GOOD_WORDS)  # type: ignore[index]
         want_low = not want_high
     key = shape.series.name

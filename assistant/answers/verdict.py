@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,17 @@ from assistant.answers.shape import shape_of
 from assistant.diagnosis.finding import Finding
 from assistant.run import Style
 
+_EVERY = re.compile(r"\bevery (?:\d+|few|other|couple)|每(?:隔)?\s?\d+\s?步", re.IGNORECASE)
+_GOOD = re.compile(
+    r"\b(?:that(?:'s| is) (?:a )?good\b|good(?: sign| thing)?,? (?:right|isn'?t it)|is (?:that|this|it) good\b)|好事|好现象|挺好|是好的"
+)
+"""Whether what is seen is good."""
+_BREAKS = re.compile(r"\b(?:collaps\w*|suddenly)\b|崩|突然")
+_FALLS = re.compile(
+    r"\b(?:fall\w*|fell|decreas\w*|drop\w*|declin\w*|down|shrink\w*)\b|下降|降低|下跌|掉|减少|变小|变短|越来越(?:小|低|短)|跌"
+)
+SHORT_QUESTION = 400
+"""Characters beyond which a question tells a story, or is a pasted log: its numbers are not held against a curve."""
 FEW = 5
 """Values below which nothing is said about a course."""
 
@@ -19,7 +32,8 @@ def verdict(context: Context, metric: str, leading: Finding | None) -> str:
     if leading is not None and _elsewhere(context, metric, leading):
         near = context.key(metric_of(context, leading))
         text = context.say("fault_near", key=near, title=context.titled(leading), since=context.since(leading))
-        return context.glue([premise or _unfound(context, metric), text])
+        lead = context.say("not_good") if _GOOD.search(context.question.text.lower()) else ""
+        return context.glue([lead, premise, text] if denies else [lead, text, premise if "zero" in context.question.properties else ""])
     if leading is not None:
         key = (
             "harmless"
@@ -31,10 +45,25 @@ def verdict(context: Context, metric: str, leading: Finding | None) -> str:
             else "fault"
         )
         verdict = context.say(key, title=context.titled(leading), since="" if leading.severity == "info" else context.since(leading))
-        return context.glue([premise, verdict] if leading.severity == "info" or denies else [verdict, premise])
+        if leading.severity not in ("info", "low") and _GOOD.search(context.question.text.lower()):
+            verdict = context.glue([context.say("not_good"), verdict])
+        if denies and agrees(context, leading):
+            return verdict
+        return context.glue([premise, verdict] if denies else [verdict, premise])
     if context.question.intent == "meaning":
-        return ""
-    return context.glue([premise, _unfound(context, metric)] if context.question.intent == "why" else [_unfound(context, metric), premise])
+        return premise if denies else ""
+    first = context.question.intent == "why" or _claimed(context, metric, False) is not None
+    return context.glue([premise, _unfound(context, metric)] if first else [_unfound(context, metric), premise])
+
+
+_LIKE = {"nan": ("nan", "non-finite"), "rising": ("explosion", "growth", "blowup", "grow"), "falling": ("collapse", "drop", "shrink")}
+"""What is said of a metric, and parts of the names of findings that say the same."""
+
+
+def agrees(context: Context, finding: Finding) -> bool:
+    """Whether a finding says itself what the question says, so that a "no" on one metric beside it would only confuse."""
+    said = context.question.properties
+    return any(name in said and any(part in finding.id for part in parts) for name, parts in _LIKE.items())
 
 
 def metric_of(context: Context, finding: Finding) -> str:
@@ -81,12 +110,47 @@ def premise(context: Context, metric: str) -> str:
 def _premise(context: Context, metric: str, led: bool = True) -> tuple[str, bool]:
     """What the log says to what the question takes for granted (that the metric is positive, zero, NaN, rising …), and whether that is
     a no."""
-    for one in (_nan, _zero, _sign, _direction):
+    for one in (_claimed, _nan, _zero, _sign, _direction):
         if (found := one(context, metric, led)) is not None:
             return found
     said = context.question.properties
     there = context.series(metric) is not None and "missing" in said and context.question.intent == "why" and len(said) == 1
     return (context.say("not_missing", key=context.key(metric)), True) if there else ("", False)
+
+
+_NUMBER = re.compile(r"(?<![\w.@/+-])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.%/@:]|-\d)")
+_NOT_A_VALUE = re.compile(
+    r"\b(?:step|steps|iteration|epoch|n|top|version|verl|last|first|every|after|for|over|above|below|than)\s*[=:#]?\s*$|第\s*$|[x×*^(\[]\s*$",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(
+    r"^\s*(?:steps?|iterations?|epochs?|gpus?|cards?|nodes?|prompts?|samples?|of\b|[bkmx]\b|步|张|个|卡|轮|次|倍|to\b|到|%|％|\)|,\d|times)",
+    re.IGNORECASE,
+)
+
+
+def _claimed(context: Context, metric: str, led: bool) -> tuple[str, bool] | None:
+    """A single value that the question gives the metric and that the log's curve never comes near."""
+    shape, text = context.curve(metric), context.question.text
+    if shape is None or shape.lowest is None or shape.highest is None or len(context.question.metrics) != 1 or context.question.settings:
+        return None
+    if (
+        len(text) > SHORT_QUESTION
+        or context.question.steps
+        or context.question.threshold
+        or not context.question.intents & {"normal", "why"}
+    ):
+        return None
+    numbers = [m for m in _NUMBER.finditer(text) if not _NOT_A_VALUE.search(text[: m.start()]) and not _UNIT.match(text[m.end() :])]
+    if len(numbers) != 1 or float(numbers[0][0]) == 0 or shape.series.scale != 1.0:
+        return None
+    value = float(numbers[0][0])
+    low, high = float(shape.value(shape.lowest)), float(shape.value(shape.highest))
+    room = 0.5 * (high - low) + 0.25 * max(abs(low), abs(high))
+    if low - room <= value <= high + room or low - room <= value / 100 <= high + room:
+        return None
+    ends = {"low": context.at(shape.point(shape.lowest)), "high": context.at(shape.point(shape.highest))}
+    return context.say("not_claimed_once" if shape.n_finite == 1 else "not_claimed", key=shape.series.name, **ends), True
 
 
 def _counted(context: Context, mask: NDArray[np.bool_], key: str, name: str) -> tuple[str, str]:
@@ -144,6 +208,8 @@ def _direction(context: Context, metric: str, led: bool) -> tuple[str, bool] | N
     said, shape = context.question.properties, context.curve(metric)
     if shape is None or shape.first is None or shape.last is None or shape.n_finite < FEW:
         return None
+    if _EVERY.search(context.question.text):
+        return None  # "jumps every ten steps": no course of the whole curve
     went = shape_of(shape).kind
     first, last = context.at(shape.point(shape.first)), context.at(shape.point(shape.last))
     moved = shape.value(shape.last) - shape.value(shape.first)
@@ -153,6 +219,8 @@ def _direction(context: Context, metric: str, led: bool) -> tuple[str, bool] | N
         return context.say("not_flat", trend=context.trend(shape), **words), True
     if "flat" in said and "rising" in said:  # "does not rise"
         return None
+    if "falling" in said and _BREAKS.search(context.question.text.lower()) and not _FALLS.search(context.question.text.lower()):
+        return None  # the run collapses, not the curve
     if {"rising", "falling"} <= said:
         return None
     for name, sign, opposite in (("rising", 1, "falls"), ("falling", -1, "rises")):

@@ -25,13 +25,24 @@ What is checked, and how strictly:
   are left alone, and so is a part of a run that the words do not bound by steps.
 * What is said of all values ("never below 0.1", "always 0.4", "did not change", "back to its start", "becomes negative", "highest at the
   end", "the third highest at step 66") is held against every printed one. Fractions ("a quarter of its start", 三分之一, ¼) and multiples
-  in words are recomputed like percentages.
-* Keys in code, or shaped like ``actor/pg_loss`` or ``algorithm.gamma``, must exist in the log, in a card, or in the user's words.
+  in words are recomputed like percentages; "by 20 %" and "to 20 % of its start" are told apart.
+* Claims on a curve are recomputed, so that they need no fact when they are right: where it peaks, bottoms out, jumps or first passes a
+  level, in how many steps it is above one, between which levels it stays, its mean, median or deviation over a stretch or the whole run,
+  two of its steps compared (``curves.py``, ``levels.py``). So are two metrics compared or moving together, their ratio, which finding came
+  first and where one began, a "from … to …" that runs backwards (``relations.py``), and how many problems, steps, GPUs, updates a step and
+  answers a prompt there are, how often it validates, which algorithm it is (``whole_log.py``).
+* In a table, the column or row names metric, step and role (first, last, max, min, mean) of a cell (``tables.py``).
+* Keys in code, or shaped like ``actor/pg_loss`` or ``algorithm.gamma``, must exist in the log, in a card, or in the user's words; so must
+  options (``--flag``, ``+key=``) that are not among the usual ones of torchrun, pip, ray, vLLM and the trainers.
 * "The run is healthy" against findings, "the run has collapsed" without any, and a finding that was checked and is fine, are
   contradictions; a finding that neither the checks nor the shown cards carry is marked as the model's own guess.
-* Limits: a step that is known (named by a fact or the user) is not checked to be the one at which something began; a value beside a step
-  in words (第二百步, "step two hundred") is checked without it; dates, circled and raised digits, 1/4 in digits and ranks without a step
-  are not read; a fraction passes when it fits any pair of values that are told of its metric.
+* Tolerances: a peak within 8 % of the curve's range (15 % where "peak" may be a local one) and an onset one step off pass; a claim must be
+  wrong for every key that a name can mean.
+* Limits: a value without a metric's name beside it passes when any fact has it ("134 tokens at the start"); events that are told in order
+  without steps ("the reward fell first, then the length"), a cause in words, epochs, "hardly any", and a place in words ("in the first
+  third") are not checked; "since step 40 it falls" only when the trend is clear; a right value that no fact has is marked unless its step,
+  its place (last, highest) or its stretch is named; a value beside a step in words (第二百步, "step two hundred") is checked without it;
+  circled and raised digits, 1/4 in digits and ranks without a step are not read.
 * Links keep their text, images and HTML lose their effect.
 """
 
@@ -42,6 +53,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assistant.answers.claims import judged
+from assistant.answers.curves import curve_claims
 from assistant.answers.directions import settled, wrong_directions
 from assistant.answers.evidence import Evidence, Fact
 from assistant.answers.grounds import Grounds, Proof
@@ -49,7 +61,9 @@ from assistant.answers.matching import Matcher
 from assistant.answers.names import without_active_content, wrong_names
 from assistant.answers.numbers import Number
 from assistant.answers.numerals import Numeral, numerals
+from assistant.answers.relations import relation_claims
 from assistant.answers.scope import scoped
+from assistant.answers.tables import table_claims
 from assistant.answers.universals import holding_bounds, wrong_universals
 from assistant.messages import Language, say
 
@@ -102,13 +116,18 @@ def check_text(text: str, cited: Mapping[int, str], grounds: Grounds, language: 
     issues: list[Issue] = []
     numbers: list[Number] = []
     previous = None
+    of_tables = table_claims(text, rows, grounds)
     for row in rows:
         quoted = grounds.quoted(row.text)
-        holding = holding_bounds(row, grounds.series)
+        claims = [of_tables, curve_claims(row, grounds), relation_claims(row, grounds)]
+        holding = holding_bounds(row, grounds.series).union(*(one.right for one in claims))
+        contradicted = {start: right for one in claims for start, _, right in one.wrong}
         for numeral, proof in matcher.match(row, previous):
             if proof is None:
                 continue
-            if proof.status == "unverified" and numeral.start in holding:
+            if numeral.start in contradicted and not quoted:
+                proof, matcher.right[numeral.start] = Proof("unverified", "number"), contradicted[numeral.start]
+            elif proof.status == "unverified" and numeral.start in holding:
                 proof = Proof("derived")
             if quoted and proof.status == "unverified":
                 proof = Proof("knowledge")
@@ -123,7 +142,8 @@ def check_text(text: str, cited: Mapping[int, str], grounds: Grounds, language: 
         printed = {key: grounds.series(key) for mention in row.mentions for key in mention.keys}
         for claim in wrong_directions(row, printed, settled(row.numbers) | matcher.changes):
             issues.append(Issue("direction", claim.start, claim.end, claim.text, say(f"verify.{claim.right}", language)))
-        issues += [Issue("number", start, end, text[start:end], right) for start, end, right in wrong_universals(row, grounds.series)]
+        wrong = [*wrong_universals(row, grounds.series), *(found for one in claims[1:] for found in one.wrong)]
+        issues += [Issue("number", start, end, text[start:end], right) for start, end, right in wrong]
         issues += [Issue(kind, start, end, text[start:end], right) for kind, start, end, right in judged(row, grounds, language)]
         if any(m.kind == "metric" for m in row.mentions) or not row.text.strip(" \n*-#>"):
             previous = row

@@ -17,7 +17,7 @@ def words(*patterns: str) -> re.Pattern[str]:
 INTENTS: Mapping[str, re.Pattern[str]] = {
     "which": words(
         r"\bwhich\b.{0,30}\b(metrics?|numbers?|curves?|values?|of (all )?(these|those|the))\b.{0,60}\b(matter|important|look|"
-        r"watch|first|tell|on track)",
+        r"watch|first|tell|on track|trust|believe|rely)",
         r"\bwhat (metrics?|numbers?|curves?) (should|do|to)\b.{0,25}\b(look|watch|track|monitor)",
         r"\bwhat (should|do) i (look at|watch|monitor)\b.{0,6}(first|$|\?)",
         r"(哪些|哪几个|哪个|什么).{0,6}(指标|数字|曲线).{0,12}(看|重要|关键|关注)",
@@ -31,7 +31,7 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"where\b.{0,20}\btime\b.{0,12}\b(go|goes|gone|going|spent)",
         r"\b(bottleneck|slowest|time breakdown)\b",
         r"\bhow long (should|does|do|will)\b.{0,24}\b(phases?|steps?|it)\b.{0,6}\btake",
-        r"\bwhich (one |phase |part )?dominates\b",
+        r"\bwhich (one |phase |part )?dominates\b|\bwhich (phase|part|stage|timer)\b.{0,16}\b(slow\w*|long\w*|time)\b",
         r"\btakes? (most|the most|longest)\b",
         r"\b(takes?|is|took|eats?|uses?|needs?|spends?)\b.{0,16}(\d+ ?%|half|two thirds|a third|most)"
         r" of (the |a |each |my )?(step|time|iteration)",
@@ -45,7 +45,7 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"(区别|差别|差异|不同|对比|比较|关系|相关|差距|一回事)",
     ),
     "extremes": words(
-        r"\b(highest|lowest|maximum|minimum|peak|largest|smallest|best|worst)\b",
+        r"\b(highest|lowest|maximum|minimum|peak|largest|smallest|(?:best|worst)(?!@))\b",
         r"(最高|最低|最大|最小|峰值|最好|最差)",
     ),
     "trend": words(
@@ -53,6 +53,9 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"(趋势|走势|变化情况|怎么变|是升是降|上升还是下降|在涨吗|在降吗|有没有(涨|降|提升))",
     ),
     "change": words(
+        r"\bwhat would you (?:do|change|try|suggest|recommend)\b|\byour (?:advice|recommendation|suggestion)\b|"
+        r"\b(?:any )?(?:suggestions?|recommendations?)\W*$",
+        r"你(?:会|觉得该|建议)怎么|(?:有|给).{0,4}建议",
         r"\b(fix|fixes|solve|remedy|speed (it |this )?up|what (can|could|should|do) (i|we) (do|change|tune|try|adjust|set))\b",
         r"\bshould i (raise|lower|increase|decrease|reduce|change|turn|use|set|disable|enable|restart|stop)",
         r"\b(how (do|can|should) (i|we|it be)|how to) (fix|solve|speed|prevent|avoid|stop|reduce|improve|configure|tune)",
@@ -69,9 +72,9 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
     ),
     "normal": words(
         r"\b(normal|worry|worried|worrying|ok|okay|healthy|bad|good|fine|dangerous|serious|a problem|a bug|broken|expected|"
-        r"concern\w*|ignore|"
+        r"concern\w*|ignore|common|usual|harmless|harmful|"
         r"too (high|low|big|small|large|much|conservative)|right|wrong|trust|stuck|dead)\b",
-        r"(正常|健康|有问题|是不是|要紧|严重|危险|好事|可信|合理|对吗|行吗|可以吗|算高|算低|高吗|低吗|大吗|小吗|吗[?？]?$|没事|bug|坏了|"
+        r"(正常|健康|常见|有问题|是不是|要紧|严重|危险|好事|可信|合理|对吗|行吗|可以吗|算高|算低|高吗|低吗|大吗|小吗|吗[?？]?$|没事|bug|坏了|"
         r"正确|太(高|低|大|小|慢|保守))",
     ),
     "meaning": words(
@@ -92,6 +95,9 @@ INTENTS: Mapping[str, re.Pattern[str]] = {
         r"\b(what('?s| is| was| went)? wrong|diagnos\w*|summary|summari[sz]e|overview|any (problems?|issues?)|anything wrong|"
         r"how is (my|the|this) (run|training|it)|"
         r"how('?s| is) it going|what do you (see|think)|analy[sz]e|check (my|this|the) (run|log|training))\b",
+        r"\bexplain (?:this|the|my) (?:log|run|training)\b|\bwalk me through\b|解释(?:一下)?(?:这份|这个|我的)?(?:日志|训练)",
+        r"\b(?:worst|biggest|main|most (?:serious|urgent|important|severe)) (?:problem|issue|fault|thing)\b|最(?:大|严重|要紧|"
+        r"重要)的(?:问题|毛病)",
         r"(总结|概览|总览|诊断|分析一下|看看(这|我)|整体|怎么样|训练.{0,6}(正常|健康|有问题)吗?|有没有(什么)?问题|有什么问题|"
         r"哪里(有问题|不对|出了问题)|跑得|帮我看)",
     ),
@@ -102,7 +108,7 @@ PROPERTIES: Mapping[str, re.Pattern[str]] = {
     "missing": words(
         r"\b(missing|absent|not (in|logged|shown|printed|there|reported)|isn'?t (logged|shown|there|in)|no longer logged|"
         r"where is|where are|cannot find|can'?t find|disappear\w*)\b",
-        r"\b(have|has|see|is|are|there'?s|with) no (?!idea|error)",
+        r"\b(have|has|see|is|are|there'?s|with) no (?!idea|error|longer|more)",
         r"(没有|不见|缺失|缺少|找不到|在哪|哪去了|不显示|没打印|消失|没了)",
     ),
     "nan": words(r"\b(nan|inf|infinity|-inf)\b", r"(非数|无穷)"),
@@ -125,7 +131,8 @@ PROPERTIES: Mapping[str, re.Pattern[str]] = {
         r"(很低|太低|低于|很小|太小|过小|偏低|接近 ?(0|零)|才|只有|太短)",
     ),
     "rising": words(
-        r"\b(ris(e|es|ing)|increas\w*|grow\w*|grew|climb\w*|go(es|ing)? up|went up|jump\w*|goes higher|upward)\b",
+        r"\b(ris(e|es|ing)|increas\w*|grow\w*|grew|climb\w*|go(es|ing)? up|went up|jump\w*|slower (?:and|every|each|over)|"
+        r"get(?:s|ting)? slower|goes higher|upward)\b",
         r"(上升|升高|上涨|增长|增加|涨|变大|变长|变慢|越来越(大|高|长|慢))",
     ),
     "falling": words(
@@ -171,9 +178,15 @@ RUN_WORDS = words(
 TIMERS_SLOW = words(
     r"\b(step|training|run|it|iteration|everything)\b.{0,30}\b(slow\w*|takes? .{0,20}long)|\bwhy (is|so)\b.{0,50}\bslow\b",
     r"(训练|一步|每步|整体|跑得?|step).{0,8}(慢|耗时|太久)|为什么.{0,12}这么慢|慢在哪",
+    r"\bspeed (?:it|this|things|training|the \w+|my \w+)? ?up\b|\b(?:run|train|go|make it|be|get it) (?:\w+ )?faster\b|\baccelerate\b",
+    r"跑(?:得)?快|(?:更|再)快|快一?(?:点|些)|加速|提速",
 )
 
 CONFIGURED = words(r"\b(config\w*|configured|hyper-?parameters?|set to)\b", r"(配置|设置|设成|设为|设的)")
+TOO_MUCH = words(
+    r"\btoo (?:high|low|big|small|large|much|aggressive|conservative)\b|\b(?:high|low|big|small|large) enough\b",
+    r"太(?:大|小|高|低)|过(?:大|小|高|低)|偏(?:大|小|高|低)|(?:大|小|高|低)了(?:吗|么|点|吧|$|[?？])",
+)
 STEP_TAKES = words(
     r"\btakes?\b.{0,16}\bper step\b",
     r"\b(one|a|each|every|per) step\b.{0,12}\b(takes?|needs?|\d+ ?s\b)|\bstep takes\b",
@@ -193,10 +206,13 @@ BARE_WHY = words(
 ADVISED = words(
     r"\bshould (?:i|we)\b.{0,20}\b(?:raise|lower|increase|decrease|reduce|change|turn|use|set|disable|enable|tune|try)\b|"
     r"\bwhat should\b.{0,30}\bbe\b|"
+    r"\b(?:can|could|may) (?:i|we) (?:use|try|set|take|have|go)\b.{0,20}\b(?:larger|higher|bigger|smaller|lower|longer|more|less)\b|"
+    r"\b(?:would|will|does|do|could|might) (?:a |an |the )?(?:(?:larger|higher|bigger|smaller|lower|longer|more|fewer|less)\b.{0,40}\bhelp|"
+    r"(?:lowering|raising|reducing|increasing|changing|decreasing|disabling|enabling)\b.{0,40}\bhelp)|"
     r"\b(?:recommended|reasonable|sensible|good|best|right|suitable|proper) (?:value|setting|choice|range|number)?\b.{0,8}\b(?:for|"
     r"of)\b|\bhow (?:high|low|big|large|small) (?:should|can|may)\b|\bset .{0,30}\bto\b",
     r"(?:设|调|取|用|选)(?:成|为|到|置)?(?:多(?:大|少|高|小)|几)|(?:多大|多少|多高|几)(?:比较|才|最)?(?:合适|好|合理)|(?:该|要不要|需要|"
-    r"应该|可以|能不能|是否(?:该|要|需要)).{0,6}(?:调|改|降|升|加|减|开|关|设)|要(?:调|改|降|加)(?:大|小|高|低|整)?吗",
+    r"应该|可以|能不能|是否(?:该|要|需要)).{0,6}(?:调|改|换|降|升|加|减|开|关|设)(?!.{0,4}(?:日志|代码|奖励))|要(?:调|改|降|加)(?:大|小|高|低|整)?吗",
 )
 """What to set a setting to, or whether to change it."""
 MY_VALUE = words(

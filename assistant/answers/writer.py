@@ -4,10 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assistant.answers import about, compare, follow_ups, general, moments, of_run, problems, settings, speed, steps, stretches, values
+from assistant.answers import (
+    about,
+    compare,
+    decide,
+    follow_ups,
+    general,
+    moments,
+    of_run,
+    problems,
+    reading,
+    settings,
+    speed,
+    steps,
+    stretches,
+    values,
+)
 from assistant.answers.brief import brief
-from assistant.answers.context import Context, asked_settings
+from assistant.answers.context import Context, asked_settings, words_of
+from assistant.answers.parts import questions_in
 from assistant.lexicon import MAX_QUESTION
+
+TOPICS: Mapping[str, Callable[[Context], list[str]]] = {
+    **of_run.TOPIC_WRITERS,
+    "stop": decide.stop,
+    "checkpoint": decide.checkpoint,
+    "worked": decide.worked,
+    "thanks": reading.thanks,
+    "can_do": reading.can_do,
+    "gpu_model": reading.gpu_model,
+    "hardware": reading.hardware,
+    "data_quality": reading.data_quality,
+    "reward_function": reading.reward_function,
+    "usual_time": reading.usual_time,
+}
+
+
+def topic(context: Context) -> list[str]:
+    """The answer to a question on the run itself, by its topic."""
+    return [part for part in TOPICS[context.question.topic](context) if part]
+
 
 WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "why": about.about,
@@ -24,7 +60,11 @@ WRITERS: Mapping[str, Callable[[Context], list[str]]] = {
     "moment": moments.moment,
     "happened": steps.happened,
     "two_steps": steps.two_steps,
-    "run": of_run.of_run,
+    "run": topic,
+    "range": reading.good_range,
+    "gain": reading.gain,
+    "reading": reading.reading,
+    "statistics": reading.statistics,
     "same": compare.same,
     "top_why": problems.top_why,
     "more": follow_ups.more,
@@ -55,13 +95,48 @@ FACTS = frozenset(
         "total_tokens",
         "memory",
         "grad_clip",
+        "usual_time",
+        "gpu_model",
+        "thanks",
+        "can_do",
     }
 )
 """Topics whose answer is a plain fact: nothing is added on what is more urgent."""
 
 
+ALSO = 60
+"""Words that the answer to a second question in one text has about."""
+
+
 def write(context: Context) -> str:
-    """The answer as Markdown: paragraphs, the verdict first."""
+    """The answer as Markdown: paragraphs, the verdict first; of several questions in one text each is answered, the later ones shortly."""
+    questions = questions_in(context)
+    if len(questions) < 2:
+        return _write(context)
+    main = next((one for one in questions if one.intent != "overview"), questions[0])
+    told: list[list[str]] = []
+    for question in questions:
+        parts = _write(Context(question, context.diagnosis, context.view, context.evidence)).split("\n\n")
+        if question is not main:
+            fresh = [part for part in parts[1:] if not any(part in earlier for earlier in told)]
+            parts = parts[:1]
+            for part in fresh if question.intent != "overview" else ():
+                if words_of([*parts, part]) <= ALSO:
+                    parts.append(part)
+        told.append(parts)
+    first = told[questions.index(main)][0]
+    titles = [context.evidence.title(f) for f in context.diagnosis.faults if context.mentioned(f)]
+    kept = [
+        parts
+        for question, parts in zip(questions, told, strict=True)
+        if question is main
+        or (parts[0] != first and not (question.intent == "overview" and any(t in parts[0] and t in first for t in titles)))
+    ]
+    texts = ["\n\n".join(parts) for parts in kept]
+    return "\n\n".join([texts[0], *(context.say("also_asked", text=text) for text in texts[1:])])
+
+
+def _write(context: Context) -> str:
     question = context.question
     named = bool(question.metrics or question.extra_keys)
     writer = WRITERS[question.intent]
@@ -71,14 +146,23 @@ def write(context: Context) -> str:
         writer = problems.change
     elif not named and question.unknown_keys and question.intent in ("unknown", "overview"):
         writer = general.unknown_key
-    if "crash" in question.properties and writer is about.about and problems.crashed(context):
-        writer = problems.crash
+    if "crash" in question.properties and writer is about.about:
+        no_series = all(context.series(metric) is None for metric in question.metrics)
+        if problems.crashed(context):
+            writer = problems.crash
+        elif no_series and any(name.startswith(("crash", "hang")) for name in question.findings):
+            writer = problems.finding
     parts = [part for part in writer(context) if part]
+    if parts and question.intent in ("why", "normal", "about", "change") and (beyond := steps.outside(context)):
+        parts.insert(1, beyond)
     if question.intent in ("top_why", "why", "change", "finding") and question.earlier:
         keep = context.say("label_do").strip() if "change" in question.intents else ""
         watch = context.say("label_watch").strip()
-        parts = _not_again(parts, question.earlier, keep, watch) or follow_ups.more(context)
-    if question.settings and question.intent != "setting":
+        fresh = _not_again(parts, question.earlier, keep, watch)
+        reason = context.say("label_why").strip()
+        lost = "why" in question.intents and any(part.startswith(reason) for part in parts) and not any(p.startswith(reason) for p in fresh)
+        parts = follow_ups.more(context) if lost or not fresh else fresh
+    if question.settings and question.intent not in ("setting", "value", "meaning", "run", "reading"):
         parts.append(asked_settings(context, "\n".join(parts)))
     if (
         question.intent not in ("overview", "which", "unknown", "concept", "more", "sure", "others")

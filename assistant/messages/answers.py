@@ -1,6 +1,7 @@
 """Sentences of the built-in answers. They hold no digits: every number comes in through a placeholder, from a fact."""
 
 from assistant.messages.asked import TEXT as ASKED
+from assistant.messages.decide import TEXT as DECIDE
 from assistant.messages.of_run import TEXT as OF_RUN
 
 TEXT: dict[str, tuple[str, str]] = {
@@ -255,10 +256,9 @@ TEXT: dict[str, tuple[str, str]] = {
     "which_missing": ("Not in this log: {titles}.", "这份日志里没有：{titles}。"),
     # Unknown
     "unknown": (
-        "I could not tell what you are asking about. I answer questions on this log: what a metric's value, course or "
-        "meaning is, whether it is "
-        "normal, why it is so, what to change, where the time goes, what the config says, why the job crashed.",
-        "没看懂你问的是什么。我能回答关于这份日志的问题：某个指标的数值、走势或含义，是否正常，为什么会这样，该改什么，时间花在哪，配置是多少，任务为什么崩溃。",
+        "I could not tell what you are asking about. Name a metric, a setting or a step, or ask what is wrong, what to change, "
+        "where the time goes, or why it stopped.",
+        "没看懂你问的是什么。可以写出指标、设置或某一步，也可以问哪里有问题、该改什么、时间花在哪、为什么停了。",
     ),
     "empty": ("No question was asked; here is the state of the run.", "没有收到问题；下面是这次训练的状况。"),
     "long_question": ("Only the beginning of your question was read: it is very long.", "问题太长，只读了开头部分。"),
@@ -273,4 +273,4 @@ TEXT: dict[str, tuple[str, str]] = {
     "ask_trend": ("How did {key} develop?", "{key} 的走势如何？"),
 }
 
-TEXT |= ASKED | OF_RUN
+TEXT |= ASKED | OF_RUN | DECIDE

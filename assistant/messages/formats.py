@@ -19,6 +19,10 @@ TEXT: dict[str, tuple[str, str]] = {
     "prime-rl": ("Step n | Name: value unit |", "Step n | 名称: 数值 单位 |"),
     "progress-bar": ("a progress bar with name=value", "带 name=value 的进度条"),
     "rllib": ("Result for <trial>: and nested lines below", "Result for <trial>: 及其下的嵌套行"),
+    "tune-status": (
+        "Tune's table of trials: | Trial name | status | … | iter | …",
+        "Tune 的 trial 状态表：| Trial name | status | … | iter | …",
+    ),
     "roll": ("a JSON object on a log line, then pipeline step N finished", "日志行里的 JSON 对象，随后是 pipeline step N finished"),
     "sb3": ("a table of | name | value |", "| 名称 | 数值 | 的表格"),
     "torchtitan": ("step: n  name:  value  name:  value", "step: n  名称:  数值  名称:  数值"),

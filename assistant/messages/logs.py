@@ -73,6 +73,12 @@ TEXT: dict[str, tuple[str, str]] = {
         "日志里混有多个进程（不同的 run，或同一 run 的多个 rank）的指标行：读取了 {read} 的 {rows} 行，"
         "{others} 的（从第 {line} 行起）没有采用；要看另一个，请只保留它的行。",
     ),
+    "note.taking-turns": (
+        "{metric} goes to and fro from line {line} on: two processes (runs, or ranks) seem to print into this log without naming "
+        "themselves. They were read as one run, so nothing here is safe; paste the lines of one of them alone.",
+        "从第 {line} 行起 {metric} 来回跳动：似乎有两个没有标明身份的进程（不同的 run 或 rank）交替写入这份日志。"
+        "这里把它们当成一个 run 来读，结论并不可靠；请只粘贴其中一个的行。",
+    ),
     "note.version-change": (
         "From line {line} on numbers are printed another way: the run was probably continued with another verl version.",
         "从第 {line} 行起数字的打印格式变了：训练很可能是换了 verl 版本后继续的。",

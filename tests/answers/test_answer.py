@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -19,9 +18,12 @@ from assistant.answers.evidence import length
 from assistant.diagnosis import Diagnosis, diagnose
 from assistant.run import Event, Run, Style
 from tests.builders import run_of
+from tests.counting import calls
 
 HAN = re.compile(r"[\u3400-\u9fff]")
 N = 60
+MOST_CALLS = 3_000_000
+"""Functions that the answer to a hostile question may call."""
 
 
 def curves(n: int = N) -> dict[str, list[float]]:
@@ -320,9 +322,8 @@ def test_followups_are_new_questions() -> None:
     ],
 )
 def test_hostile_questions(question: str) -> None:
-    started = time.process_time()
     found = answer(question, diagnosis())
-    assert time.process_time() - started < 1.0
+    assert calls(lambda: answer(question, diagnosis())) < MOST_CALLS
     assert found.markdown.strip()
     assert length(found.markdown) <= 260
     assert "<script" not in found.markdown
@@ -371,17 +372,15 @@ def test_poor_logs(run: Run, question: str) -> None:
     assert found.checked["unverified"] == 0, [n for n in found.numbers if n.status == "unverified"]
 
 
-def test_speed_on_a_long_run() -> None:
-    n = 10_000
+def test_an_answer_on_a_long_run_does_not_look_at_its_steps_one_by_one() -> None:
+    """Milliseconds are in `benchmarks.overhead`."""
+    short, long = long_run(1000), long_run(10_000)
+    answer("is the entropy normal?", long)
+    for question in ("why is my pg_loss positive?", "is the entropy normal?"):
+        assert calls(lambda question=question: answer(question, long)) < 1.5 * calls(lambda question=question: answer(question, short))
+
+
+def long_run(n: int) -> Diagnosis:
     noise = np.random.default_rng(1).normal(0, 0.01, n)
     long = {key: list(np.resize(np.array(values), n) + noise) for key, values in curves().items()}
-    of = diagnose(run_of(long, era="0.6", algorithm="grpo"), only=[])
-    answer("is the entropy normal?", of)
-    best = min(_seconds("why is my pg_loss positive?", of) for _ in range(5))
-    assert best < 0.15  # 50 ms on a machine of its own
-
-
-def _seconds(question: str, of: Diagnosis) -> float:
-    started = time.process_time()
-    answer(question, of)
-    return time.process_time() - started
+    return diagnose(run_of(long, era="0.6", algorithm="grpo"), only=[])

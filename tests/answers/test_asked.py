@@ -10,9 +10,9 @@ import pytest
 
 from assistant.answers import Answer, answer
 from assistant.diagnosis import Diagnosis, diagnose
-from assistant.logs import read
 from assistant.run import Event
 from tests.builders import run_of
+from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "verl"
 pytestmark = pytest.mark.skipif(not CASES.exists(), reason="the labelled logs are not here")
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not CASES.exists(), reason="the labelled logs ar
 
 @cache
 def of_case(number: str) -> Diagnosis:
-    return diagnose(read(str(next(CASES.glob(f"{number}_*")) / "log.txt")))
+    return diagnosis_of_file(next(CASES.glob(f"{number}_*")) / "log.txt")
 
 
 def ask(number: str, question: str) -> Answer:

@@ -13,8 +13,8 @@ from assistant.answers import answer
 from assistant.answers.model import prompt_to_copy
 from assistant.answers.verify import Verified, verify
 from assistant.diagnosis import Diagnosis, diagnose
-from assistant.logs import read
 from tests.builders import run_of
+from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 
@@ -24,7 +24,7 @@ def case(name: str) -> Diagnosis:
     folder = next(iter(sorted(CASES.glob(f"*/{name}*"))), None)
     if folder is None:
         pytest.skip("needs ../shared/cases")
-    return diagnose(read(next(path for path in sorted(folder.iterdir()) if path.name not in ("case.json", "metrics.jsonl"))))
+    return diagnosis_of_file(next(path for path in sorted(folder.iterdir()) if path.name not in ("case.json", "metrics.jsonl")))
 
 
 def evidence(diagnosis: Diagnosis, question: str) -> str:

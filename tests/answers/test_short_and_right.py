@@ -10,8 +10,8 @@ import pytest
 from assistant.answers import answer
 from assistant.answers.evidence import length
 from assistant.answers.model import prompt_to_copy
-from assistant.diagnosis import Diagnosis, diagnose, render
-from assistant.logs import read
+from assistant.diagnosis import Diagnosis, render
+from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 
@@ -21,7 +21,7 @@ def of(case: str) -> Diagnosis:
     folder = CASES / case
     if not folder.is_dir():
         pytest.skip("needs ../shared/cases")
-    return diagnose(read(folder / "log.txt"))
+    return diagnosis_of_file(folder / "log.txt")
 
 
 @pytest.mark.parametrize(

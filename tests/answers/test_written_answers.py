@@ -13,8 +13,7 @@ from assistant.answers.model import prompt_to_copy
 from assistant.answers.model.prompting import Prompt
 from assistant.answers.numerals import Numeral, numerals
 from assistant.answers.verify import Verified, verify
-from assistant.diagnosis import diagnose
-from assistant.logs import read
+from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "verl"
 
@@ -169,7 +168,7 @@ pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="no labelled logs bes
 @cache
 def prompt(case: str, question: str) -> Prompt:
     (folder,) = CASES.glob(f"{case}*")
-    return prompt_to_copy(question, diagnose(read(folder / "log.txt")))
+    return prompt_to_copy(question, diagnosis_of_file(folder / "log.txt"))
 
 
 def checked(case: str, question: str, text: str) -> Verified:

@@ -13,8 +13,7 @@ from assistant.answers.language import detect
 from assistant.answers.model import prompt_to_copy
 from assistant.answers.packing import Packed
 from assistant.answers.verify import Verified, verify
-from assistant.diagnosis import diagnose
-from assistant.logs import read
+from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 ROWS = json.loads(Path(__file__).with_name("written_more.json").read_text(encoding="utf-8"))
@@ -26,7 +25,7 @@ def packed(case: str, question: str) -> Packed:
     if not folder.is_dir():
         pytest.skip("needs ../shared/cases")
     log = next(path for path in sorted(folder.iterdir()) if path.name not in ("case.json", "metrics.jsonl"))
-    return prompt_to_copy(question, diagnose(read(log))).packed
+    return prompt_to_copy(question, diagnosis_of_file(log)).packed
 
 
 def checked(row: dict[str, str], text: str) -> Verified:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-WINDOW = 4096
+WINDOW = 2048
 
 
 def missing() -> str:

@@ -36,12 +36,15 @@ Script = Sequence[Act | Callable[[dict[str, Any]], Act]]
 
 
 class ChatServer:
-    """``requests`` are the bodies received; ``script`` is played in order, the last act again and again."""
+    """``requests`` are the bodies received, ``finished`` counts the replies that were sent to their end; ``script`` is played in
+    order, the last act again and again."""
 
     def __init__(self, script: Script, models: Sequence[str] = ("test-model",), window: int | None = None, key: str = "") -> None:
         self.script = list(script)
         self.models, self.window, self.key = models, window, key
         self.requests: list[dict[str, Any]] = []
+        self.finished = 0
+        self.closing = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -71,6 +74,7 @@ def serving(*script: Act | Callable[[dict[str, Any]], Act], **options: Any) -> I
     try:
         yield server
     finally:
+        server.closing.set()
         server._server.shutdown()
         server._server.server_close()
         server._thread.join(2)
@@ -98,7 +102,8 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                 self._json(404, {"error": {"message": f"The model {body.get('model')} does not exist"}})
                 return
             act = server.next_act(body)
-            time.sleep(act.delay)
+            if act.delay:
+                server.closing.wait(act.delay)
             try:
                 if act.raw is not None:
                     self.send_response(act.status)
@@ -113,6 +118,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
                     self._stream(act, body)
                 else:
                     self._whole(act, body)
+                server.finished += 1
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 

@@ -67,26 +67,24 @@ def test_nobody_listens() -> None:
 
 
 def test_a_slow_server_is_not_waited_for() -> None:
-    with serving(Act(GOOD, delay=3)) as server:
-        started = time.monotonic()
+    with serving(Act(GOOD, delay=60)) as server:
         given = answer(QUESTION, collapsed(), model=endpoint(server, timeout=0.6))
-        assert time.monotonic() - started < 2.5
+        assert not server.finished
         assert "in time" in given.note
 
 
 def test_a_stream_that_drips_is_cut_at_the_deadline() -> None:
-    with serving(Act("word " * 400, pace=0.05)) as server:
-        started = time.monotonic()
+    with serving(Act("word " * 3000, pace=0.05)) as server:
         given = answer(QUESTION, collapsed(), model=endpoint(server, timeout=0.8))
-        assert time.monotonic() - started < 3
+        assert not server.finished
         assert "in time" in given.note
 
 
 def test_it_can_be_stopped() -> None:
-    with serving(Act("word " * 400, pace=0.05)) as server:
+    with serving(Act("word " * 3000, pace=0.05)) as server:
         begun = time.monotonic()
         given = answer(QUESTION, collapsed(), model=endpoint(server), cancelled=lambda: time.monotonic() - begun > 0.4)
-        assert time.monotonic() - begun < 2
+        assert not server.finished
         assert given.note == say("model.fault_cancelled", "en")
         assert given.markdown.startswith(BUILT_IN)
 
