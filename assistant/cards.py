@@ -59,6 +59,11 @@ def knowledge_folder() -> Path:
     """Where the cards are: ``$RUNWHY_KNOWLEDGE``, inside the installed package, or beside it in a checkout."""
     if named := os.environ.get("RUNWHY_KNOWLEDGE"):
         return Path(named)
+    return _shipped_folder()
+
+
+@cache
+def _shipped_folder() -> Path:
     package = Path(__file__).resolve().parent
     inside = package / "knowledge"
     return inside if inside.is_dir() else package.parent / "knowledge"

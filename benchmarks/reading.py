@@ -1,6 +1,6 @@
 """How fast a log is read, beside a bare reader and ripgrep, in one run on one machine.
 
-    python benchmarks/reading.py            # 100 MB logs, cold start
+    python benchmarks/reading.py            # 100 MB logs, hostile lines, cold start
     python benchmarks/reading.py --big      # also the memory that a 1 GB log takes
 
 The bare floor splits each metric line and turns each value into a float, and does nothing else: no keys, no lines, no
@@ -25,7 +25,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from assistant.logs import read
+from assistant.logs import read, read_text
 
 GROUPS = ("actor", "critic", "timing_s", "response_length", "perf", "global_seqlen")
 NAMES = ("mean", "max", "min", "entropy", "loss", "kl", "clipfrac", "lr", "grad_norm", "time", "mfu", "throughput", "std", "var", "tokens")
@@ -58,6 +58,19 @@ def write_log(path: Path, megabytes: float, style: str, noise_per_line: int, see
             size += len(text.encode())
             file.write(text)
     return path
+
+
+HOSTILE: dict[str, Callable[[int], str]] = {
+    "letters": lambda n: "x" * (40 * n),
+    "bars": lambda n: "step:1 - a/b:0.5" + "\rTraining Progress: 3%| | 1/9 [00:01<00:02, 1.0s/it]" * (n // 5),
+    "keys": lambda n: "step:1 - " + " - ".join(f"a/k{i}:0.5" for i in range(n // 8)),
+    "carriage returns": lambda n: "".join(f"\rstep:{i} - a/b:0.5 - a/c:0.25" for i in range(n // 8)),
+    "quotes": lambda n: "see step:1 - a/b:0.5 " * (n * 2 // 5),
+    "brackets": lambda n: "{'actor_rollout_ref': " + "{'a': [" * (n * 2 // 5),
+    "errors": lambda n: "Traceback (most recent call last): CUDA out of memory. Tried to allocate " * (n // 5),
+    "sample": lambda n: "[prompt] " + "step:1 - a/b:1\n" * (n * 2 // 5),
+}
+"""Lines that no trainer prints, made of about ``n`` pieces."""
 
 
 def floor(path: Path) -> None:
@@ -106,6 +119,17 @@ def speed(console: Console, logs: dict[str, Path], rounds: int) -> None:
             )
             row += [f"{counted:.3f}", f"{own / counted:.1f}"]
         table.add_row(*row)
+    console.print(table)
+
+
+def hostile(console: Console, rounds: int, n: int = 250_000) -> None:
+    """What is twice as long should take twice as long."""
+    table = Table("made of", "MB", "s", "MB/s", "twice as long: s", "÷", title="Hostile lines (÷ should be 2)")
+    for name, text in HOSTILE.items():
+        once, twice = text(n), text(2 * n)
+        one, two = seconds(lambda once=once: read_text(once), rounds), seconds(lambda twice=twice: read_text(twice), rounds)
+        megabytes = len(once) / 1e6
+        table.add_row(name, f"{megabytes:.1f}", f"{one:.3f}", f"{megabytes / one:.0f}", f"{two:.3f}", f"{two / one:.2f}")
     console.print(table)
 
 
@@ -162,6 +186,7 @@ def main() -> None:
         if real:
             logs["the longest real log"] = real[-1]
         speed(console, logs, arguments.rounds)
+        hostile(console, arguments.rounds)
         cold_start(console, write_log(place / "small.log", 0.66, "three decimals", 2), 5)
         if arguments.big:
             memory(console, write_log(place / "big.log", 1000, "three decimals", 0))

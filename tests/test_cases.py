@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.diagnosis import diagnose
 from assistant.evaluation import evaluate
-from assistant.logs import read
+from tests.real import diagnosis_of_file
 
 FOLDER = Path(__file__).parent / "cases"
 CASES = sorted(path.parent for path in FOLDER.glob("*/case.json"))
@@ -18,7 +17,7 @@ CASES = sorted(path.parent for path in FOLDER.glob("*/case.json"))
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_findings_are_exactly_those_of_the_label_in_their_order(case: Path) -> None:
     label = json.loads((case / "case.json").read_text())
-    assert [finding.id for finding in diagnose(read(case / "log.txt")).faults] == label["findings"]
+    assert [finding.id for finding in diagnosis_of_file(case / "log.txt").faults] == label["findings"]
 
 
 def test_the_score_of_these_cases_is_perfect() -> None:

@@ -103,7 +103,7 @@ def _as_png(figure: Figure, dpi: int) -> bytes:
 
     FigureCanvasAgg(figure)
     out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=dpi, facecolor=palette.PAPER, metadata={"Software": None}, pil_kwargs={"optimize": True})
+    figure.savefig(out, format="png", dpi=dpi, facecolor=palette.PAPER, metadata={"Software": None})
     return out.getvalue()
 
 

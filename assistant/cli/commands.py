@@ -370,7 +370,7 @@ def slack(
     socket: Annotated[bool, typer.Option("--socket", help="Socket Mode: no public address is needed (the default).")] = False,
     http: Annotated[bool, typer.Option("--http", help="Listen for Slack's signed requests instead.")] = False,
     host: Annotated[str, typer.Option(help="With --http: address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="With --http: port to listen on.")] = 3000,
+    port: Annotated[int, typer.Option(help="With --http: port to listen on (0: a free one).")] = 3000,
     manifest: Annotated[bool, typer.Option("--manifest", help="Print the manifest from which Slack makes the app.")] = False,
     url: Annotated[str, typer.Option(help="With --manifest: the bot's public address, for HTTP.")] = "",
     lang: InLanguage = None,

@@ -50,7 +50,7 @@ def run(language: Language, *, socket: bool, http: bool, host: str, port: int) -
 
     def started(running: Running) -> None:
         names = {"team": running.identity.team or "Slack", "user": running.identity.user or running.identity.bot_user_id}
-        print(say("slack.started_http" if http else "slack.started_socket", language, host=host, port=port, **names), flush=True)
+        print(say("slack.started_http" if http else "slack.started_socket", language, host=host, port=running.port, **names), flush=True)
 
     try:
         if http:

@@ -91,7 +91,8 @@ def no_signal(view: RunView) -> tuple[Series, Series, Mask] | None:
 class Spread:
     """Which steps had something to learn from. ``none`` marks the steps of ``series`` at which no group had two different rewards.
 
-    ``kind`` says what shows it: "advantages", "groups" (share of uniform groups) or "rewards" (their standard deviation).
+    ``kind`` says what shows it: "advantages", "groups" (share of uniform groups), "counted" (answers without
+    an advantage) or "rewards" (their standard deviation).
     """
 
     kind: str
@@ -111,6 +112,9 @@ def spread_of(view: RunView) -> Spread | None:
     share = clean(view["uniform_group_share"])
     if share is not None:
         return Spread("groups", share, share.values >= UNIFORM)
+    counted = view.together("zero_advantage_count", "rollout_count")
+    if counted is not None and (counted[1].values > 0).all():
+        return Spread("counted", counted[0], counted[0].values >= UNIFORM * counted[1].values)
     deviation = clean(view["score_group_std"]) or clean(view["score_std"])
     return None if deviation is None else Spread("rewards", deviation, prints_zero(deviation))
 

@@ -1,8 +1,10 @@
-"""First and last lines of a long run: what changed beyond doubt between them, when the steps between are missing.
+"""First and last lines of a log: what changed beyond doubt between them, when the steps between are missing or the log is short.
 
 Detectors look for something that lasts, in steps that follow one another. In "the first three lines and the last three" nothing
 can last; the hundreds of steps between are time all the same, and a score that has gone from 0.6 to 0.05 has gone. Only changes
 far beyond what neighbouring lines differ by are told, and with less confidence: since when they hold nobody can say.
+
+A paste of six to two dozen lines is too short for most detectors as well. What went one way all the time in it, and far, is told too.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from assistant.diagnosis.batch import clean, prints_zero, sums_tokens
 from assistant.diagnosis.detector import Thresholds, thresholds
 from assistant.diagnosis.facts import count, derived
 from assistant.diagnosis.finding import Finding
-from assistant.diagnosis.stats import Interval, median
+from assistant.diagnosis.stats import Interval, few, median, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import FloatArray, IntArray, Series
 
@@ -26,6 +28,10 @@ LEAST_GAP = 20
 TIMES = 10
 """… and how many times the usual distance between its lines."""
 CONFIDENCE = 0.55
+FEWEST, SHORT = 6, 24
+"""Logged steps of a paste that is looked at by its first and last quarter."""
+ONE_WAY = 2.3
+"""z of a trend in so few lines that counts as going one way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,7 @@ class Ends:
     tail: FloatArray
     head_at: int
     tail_at: int
+    short: bool = False
 
     @property
     def start(self) -> float:
@@ -78,18 +85,32 @@ def gap(view: RunView) -> tuple[int, int] | None:
 def look(finding_id: str, view: RunView) -> Finding | None:
     """The change that the finding is about, when the first and the last lines show it beyond doubt."""
     rule = RULES.get(finding_id)
-    return rule(view, thresholds(finding_id)) if rule is not None and gap(view) is not None else None
+    return rule(view, thresholds(finding_id)) if rule is not None and _limits(view, finding_id) is not None else None
+
+
+def _limits(view: RunView, finding_id: str = "") -> tuple[int, int] | None:
+    """Last step of the first lines and first step of the last ones; None for a log that is neither in pieces nor short."""
+    if (limits := gap(view)) is not None:
+        return limits
+    steps = view.steps
+    if finding_id in JUDGED_SHORT or not FEWEST <= len(steps) <= SHORT:
+        return None
+    n = few(len(steps))
+    return int(steps[n - 1]), int(steps[-n])
 
 
 def metric(view: RunView, name: str) -> Ends | None:
     """A metric's values in the two stretches; None unless both print it."""
-    limits, series = gap(view), clean(view[name])
+    limits, series = _limits(view), clean(view[name])
     if limits is None or series is None:
+        return None
+    short = gap(view) is None
+    if short and (len(series) < FEWEST or abs(trend(series.values).z) < ONE_WAY):
         return None
     head, tail = np.flatnonzero(series.steps <= limits[0]), np.flatnonzero(series.steps >= limits[1])
     if not len(head) or not len(tail):
         return None
-    return Ends(series, series.values[head], series.values[tail], int(head[-1]), int(tail[0]))
+    return Ends(series, series.values[head], series.values[tail], int(head[-1]), int(tail[0]), short)
 
 
 def _found(finding_id: str, ends: Ends, *more: Ends) -> Finding:
@@ -103,15 +124,23 @@ def _found(finding_id: str, ends: Ends, *more: Ends) -> Finding:
     last = len(ends.series) - 1
     if last != ends.tail_at:
         points.insert(2, ends.series.point(last))
+    facts["n"] = count(len(ends.series), "logged steps")
     return Finding(
         finding_id,
         confidence=CONFIDENCE,
-        first_step=int(ends.series.steps[ends.tail_at]),
+        first_step=int(ends.series.steps[_since(ends) if ends.short else ends.tail_at]),
         last_step=int(ends.series.steps[last]),
         evidence=points,
         facts=facts,
-        variant="ends",
+        variant="few" if ends.short else "ends",
     )
+
+
+def _since(ends: Ends) -> int:
+    """Index from which on every value lies nearer to the last lines than to the first."""
+    nearer = np.abs(ends.series.values - ends.now) < np.abs(ends.series.values - ends.start)
+    away = np.flatnonzero(~nearer)
+    return int(away[-1]) + 1 if len(away) and away[-1] + 1 < len(nearer) else ends.tail_at
 
 
 def _lost(view: RunView) -> Ends | None:
@@ -121,7 +150,10 @@ def _lost(view: RunView) -> Ends | None:
         return None
     lowest = clean(view["score_min"])
     floor = median(lowest.values) if lowest is not None else min(0.0, float(score.series.values.min()))
-    return score if score.start > floor and score.start - score.now > t.ends * (score.start - floor) else None
+    most = score.start - floor
+    if score.short and lowest is None and floor < 0:  # how low it can go is not known
+        most = max(most, abs(score.start))
+    return score if most > 0 and score.start - score.now > t.ends * most else None
 
 
 def _reward(view: RunView, t: Thresholds) -> Finding | None:
@@ -186,8 +218,13 @@ def _value_loss(view: RunView, t: Thresholds) -> Finding | None:
     loss = metric(view, "value_loss")
     if loss is None or not loss.head.max() > 0 or not loss.tail.min() > t.ends * loss.head.max():
         return None
+    if loss.short and _lost(view) is None:
+        return None  # it grows with the returns of an agent that learns
     return _found("value-loss-divergence", loss)
 
+
+JUDGED_SHORT = frozenset({"gradient-explosion", "kl-blowup", "entropy-collapse"})
+"""Findings whose detectors judge short logs themselves."""
 
 RULES: Mapping[str, Callable[[RunView, Thresholds], Finding | None]] = {
     "reward-collapse": _reward,

@@ -53,7 +53,13 @@ def _slack(findings: Sequence[Finding]) -> int:
 
 def _causes(finding: Finding, present: Sequence[Finding], slack: int) -> tuple[str, ...]:
     known = card(f"findings/{finding.id}").front.get("follows_from") or ()
-    return tuple(other.id for other in present if other.id in known and other.severity != "info" and _before(other, finding, slack))
+    causes = [other for other in present if other.id in known and other.severity != "info" and not _noticed_late(other)]
+    return tuple(other.id for other in causes if _before(other, finding, slack))
+
+
+def _noticed_late(finding: Finding) -> bool:
+    """Known from the error that ended the run: what the metrics show came before it."""
+    return finding.id == "non-finite" and finding.variant == "told"
 
 
 def stops(finding: Finding) -> bool:

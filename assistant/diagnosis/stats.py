@@ -71,6 +71,12 @@ def tail(values: FloatArray, n: int = 10) -> float:
     return median(finite(values)[-n:])
 
 
+def few(n: int, most: int = 10) -> int:
+    """How many of ``n`` values show a level of their own: ``most``, in a short log a quarter of them (at least 2), so that
+    its start and its end do not overlap."""
+    return min(most, max(2, n // 4))
+
+
 def rolling_median(values: FloatArray, window: int) -> FloatArray:
     """Median of each value and the ``window - 1`` before it (fewer at the start), NaN skipped. Shape (n,)."""
     if not len(values):

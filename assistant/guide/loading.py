@@ -155,12 +155,12 @@ def raw(name: str) -> Any:
 
 def guides() -> Mapping[str, Guide]:
     """Every guide by id, in the order in which they are offered."""
-    return _guides(folder())
+    return _guides(knowledge_folder())
 
 
 @cache
-def _guides(where: Path) -> Mapping[str, Guide]:
-    found = [guide_of(name, data) for name, data in _files(where).items() if name not in DATA]
+def _guides(knowledge: Path) -> Mapping[str, Guide]:
+    found = [guide_of(name, data) for name, data in _files(knowledge / "guides").items() if name not in DATA]
     return {guide.id: guide for guide in sorted(found, key=lambda one: one.order)}
 
 

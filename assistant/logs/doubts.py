@@ -1,4 +1,4 @@
-"""What only the whole log shows about its metric lines: two runs mixed in it, all its lines cut at one width."""
+"""What only the whole log shows about its metric lines: two runs mixed in it (told apart or not), all its lines cut at one width."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ _FEWEST = 3
 _NARROWEST = 60
 _SHARE_LATE = 0.1
 _MANY_DIGITS = 15
+_GROWING = ("num_tokens", "num_input_tokens_seen", "total_tokens", "episode", "consumed samples", "time/total_timesteps", "epoch")
+"""Counts that never fall within a run."""
+_SCHEDULED = ("learning_rate", "lr", "actor_lr", "train/learning_rate", "learning rate")
+"""What a schedule moves: smoothly, and never to and fro."""
+_FEWEST_TURNS = 4
+_TO_AND_FRO = 0.8
 
 
 class Mixed(NamedTuple):
@@ -65,6 +71,32 @@ def _mixed(first: IntArray, second: IntArray, steps: IntArray) -> bool:
     late = int(np.count_nonzero(first > second[0]))
     only_step = len(first) == len(second) == 1 and steps[first[0]] == steps[second[0]]
     return bool(only_step) or late >= max(1, _SHARE_LATE * len(first))
+
+
+def taking_turns(columns: Mapping[str, Column], row_lines: IntArray) -> tuple[str, int] | None:
+    """A metric that goes to and fro as it does when two processes that name themselves nowhere print by turns, and the first line of it.
+
+    A count that falls again and again, or a scheduled rate that zigzags; or each step twice, with the same count and rate.
+    """
+    twice = 0
+    for name in (*_GROWING, *_SCHEDULED):
+        column = columns.get(name)
+        if column is None or len(column.values) < 2 * _FEWEST_TURNS:
+            continue
+        change = np.diff(column.values)
+        falls = np.count_nonzero(change < 0)
+        if name in _GROWING and falls >= max(_FEWEST_TURNS, _TO_AND_FRO * len(change) / 2):
+            return name, int(row_lines[column.rows[int(np.argmax(change < 0)) + 1]])
+        turns = change[1:] * change[:-1] < 0
+        if name in _SCHEDULED and np.count_nonzero(turns) >= max(_FEWEST_TURNS, _TO_AND_FRO * len(turns)):
+            return name, int(row_lines[column.rows[1]])
+        pairs = column.values[: len(column.values) // 2 * 2].reshape(-1, 2)
+        between = np.diff(pairs[:, 0]) != 0
+        if name != "epoch" and (pairs[:, 0] == pairs[:, 1]).all() and between.mean() > _TO_AND_FRO:
+            twice += 1
+            if twice > 1:
+                return name, int(row_lines[column.rows[1]])
+    return None
 
 
 def cut_at_one_width(

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from assistant.cards import in_folder
-from assistant.logs.traceback import Traceback
+from assistant.logs.traceback import Traceback, exception
 from assistant.run import Event
 
 MAX_TEXT = 600
@@ -39,6 +39,9 @@ class Signature:
 def _own(kind: str, *fragments: str, **extract: str) -> Signature:
     return Signature(kind, fragments, {name: re.compile(pattern) for name, pattern in extract.items()})
 
+
+BARE = ("Error: ", "Exception: ")
+"""What the line of an exception holds that was pasted without its traceback."""
 
 # verl: the trainer's own messages (wording checked in the versions 0.1 to 0.9).
 OWN = (
@@ -111,6 +114,7 @@ OWN = (
         total=r"total_num_cumulative_preemption=(\d+)",
         retracted=r"#retracted_reqs: (\d+)",
     ),
+    _own("exception", *BARE),
     _own("start", "ray init kwargs:", "TaskRunner hostname:", "Started a local Ray instance"),
     _own("file-logger", "Creating file logger at", "Saving tensorboard log to"),
 )
@@ -176,6 +180,8 @@ def extracted(signature: Signature, text: str) -> dict[str, Any]:
 
 def event_of(signature: Signature, line: int, text: str, step: int | None, process: str) -> Event | None:
     """The event of a line on which a fragment was found; None when the line only looks like one."""
+    if signature.kind == "exception":
+        return _bare_exception(line, text, step, process)
     data = extracted(signature, text)
     if signature.kind in _MUST_MATCH and not data:
         return None
@@ -186,6 +192,25 @@ def event_of(signature: Signature, line: int, text: str, step: int | None, proce
     if signature.card:
         data["card"] = signature.card
     return Event(signature.kind, line, text[:MAX_TEXT], step, process, signature.fatal, data)
+
+
+_FRONT = re.compile(r"^(?:(?:[>*`#|\-]|E(?= {2})|\[rank\d+\]:)\s*)+")
+_INSIDE = re.compile(r"(?<![\w.(\[])(?:\w+\.)*[A-Z]\w+Error: ", re.ASCII)
+_PYTHON = re.compile(r"(?:\w+\.)*(?:[A-Z]\w+Error|[A-Z]\w*Exception)$")
+
+
+def _bare_exception(line: int, text: str, step: int | None, process: str) -> Event | None:
+    """The event of an exception's own line without a traceback (``data["bare"]``): often all that people paste."""
+    plain = _FRONT.sub("", text).strip("` ")
+    found = exception(plain)
+    inside = _INSIDE.search(plain) if found is None and not process else None
+    if inside is not None:  # a title, or a sentence that quotes it
+        plain = plain[inside.start() :]
+        found = exception(plain)
+    if found is None or not found[1] or not _PYTHON.match(found[0]):
+        return None
+    data = {"type": found[0], "message": found[1], "frames": [], "phase": "", "bare": True, "spoken": inside is not None}
+    return Event("exception", line, plain[:MAX_TEXT], step, process, True, data)
 
 
 def event_of_traceback(closed: Traceback, step: int | None) -> Event:

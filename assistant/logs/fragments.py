@@ -35,7 +35,7 @@ _OTHERS = {
     "nemo-rl": (b"nemo_rl", b"NeMo-RL", b"nemo-rl"),
     "openrlhf": (b"openrlhf", b"ActorModelRayActor", b"ReferenceModelRayActor", b"RewardModelRayActor"),
     "prime-rl": (b"prime_rl", b"prime-rl"),
-    "rllib": (b"ray/rllib", b"episode_reward_mean"),
+    "rllib": (b"ray/rllib", b"episode_reward_mean", b"name=RolloutWorker.", b"(RolloutWorker pid=", b"(SingleAgentEnvRunner pid="),
     "roll": (b"roll/pipeline", b"roll.pipeline", b"/ROLL/", b"roll/distributed", b"namespace: roll"),
     "sb3": (b"| rollout/", b"|    ep_rew_mean", b"stable_baselines3"),
     "skyrl": (b"skyrl", b"SkyRL"),
@@ -43,8 +43,11 @@ _OTHERS = {
     "torchtune": (b"torchtune",),
     "trlx": (b"trlx/", b"trlx.", b"accelerate_ppo_trainer", b"[losses/total_loss: "),
     "unsloth": (b"Unsloth", b"unsloth"),
-    "trl": (b"trl/trainer", b"trl.trainer", b"'reward_std': ", b"'rewards/chosen': ", b"'objective/kl': ", b"'completion_length': "),
-    "hf-trainer": (b"{'loss': ", b"{'train_runtime': "),
+    "trl": (
+        *(b"trl/trainer", b"trl.trainer", b"trl vllm-serve", b"trl/scripts", b"trl.scripts"),
+        *(b"'reward_std': ", b"'rewards/chosen': ", b"'objective/kl': ", b"'completion_length': "),
+    ),
+    "hf-trainer": (b"transformers/trainer.py", b"{'loss': ", b"{'train_runtime': "),
 }
 _OWN: tuple[tuple[Sequence[bytes], Meaning], ...] = (
     ((b"Traceback (most recent call last)", b'File "'), ("traceback", None)),

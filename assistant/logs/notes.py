@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from assistant.logs.choice import AnyReader, OtherReader
+from assistant.logs.doubts import taking_turns
 from assistant.logs.stream import Source
 from assistant.logs.verl_console import ConsoleReader
 from assistant.run import NO_STEP, Note, Run, Style
@@ -44,6 +45,8 @@ def notes_of(run: Run, reader: AnyReader, source: Source, head: bytes) -> list[N
     if isinstance(reader, OtherReader):
         if reader.reader.counted:
             note("numbered-records", n=run.n_records)
+            if (turns := taking_turns(run.columns, run.row_lines)) is not None:
+                note("taking-turns", turns[1], metric=turns[0])
         if reader.text is not None and reader.text.log.dropped:
             note("events-dropped", n=reader.text.log.dropped)
         for kind, line, data in reader.reader.notes:

@@ -253,6 +253,8 @@ class TextReader:
                 self._close_dump(dump)
             return
         if "override" in kinds and self.overrides.feed(line, text, self._variables):
+            if "event" in kinds:  # a shell that names the command it saw die
+                self._events(process, line, text, hits, step)
             return
         if "traceback" in kinds and Traceback.starts(text):
             self._tracebacks[process] = Traceback(process, line, text)

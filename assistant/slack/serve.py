@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from assistant.slack.app import Clients, Intake, build
@@ -16,6 +18,7 @@ from assistant.slack.settings import Settings
 from assistant.slack.work import Pool
 
 if TYPE_CHECKING:
+    from slack_bolt.adapter.socket_mode.builtin import SocketModeHandler
     from slack_bolt.authorization import AuthorizeResult
 
     from assistant.sessions import SessionStore
@@ -35,7 +38,9 @@ class NotStarted(Exception):
 
 
 class Running:
-    """The parts of a bot that runs; ``identity`` says where and under which name."""
+    """The parts of a bot that runs; ``identity`` says where and under which name, ``port`` where it listens (0: nowhere)."""
+
+    port: int = 0
 
     def __init__(self, settings: Settings, store: SessionStore) -> None:
         from slack_sdk.errors import SlackApiError
@@ -120,14 +125,24 @@ def over_socket(settings: Settings, store: SessionStore, started: Callable[[Runn
     except OSError as problem:
         raise NotStarted("slack_unreachable", url=settings.api_url, error=type(problem).__name__) from None
     finally:
-        handler.close()  # type: ignore[no-untyped-call]
+        _hang_up(handler)
         running.stop()
+
+
+def _hang_up(handler: SocketModeHandler) -> None:
+    """Close the connection without waiting: the SDK's reader holds the socket for three seconds at a time, its dispatcher waits for one."""
+    client = handler.client
+    client.closed, client.auto_reconnect_enabled = True, False
+    session = client.current_session
+    if session is not None and session.sock is not None:
+        with suppress(OSError):
+            session.sock.shutdown(socket.SHUT_RDWR)
+    client.message_queue.put(None)
+    handler.close()  # type: ignore[no-untyped-call]
 
 
 def over_http(settings: Settings, store: SessionStore, host: str, port: int, started: Callable[[Running], None]) -> None:
     """Signed requests at ``/slack/events`` until SIGINT or SIGTERM. Raises NotStarted."""
-    import socket
-
     import uvicorn
 
     from assistant.slack.http import SlackHttp
@@ -137,6 +152,7 @@ def over_http(settings: Settings, store: SessionStore, host: str, port: int, sta
         listening = socket.create_server((host, port), backlog=1024)
     except OSError as problem:
         raise NotStarted("port_taken", error=problem.strerror or problem) from None
+    running.port = listening.getsockname()[1]
     stopped = _until_signal()
     running.start()
     web = SlackHttp(running.app, settings.signing_secret)

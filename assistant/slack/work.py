@@ -27,7 +27,7 @@ HOLD, LONGEST_HOLD = 0.08, 3.0
 BEHIND = 0.25
 """Seconds until a talk whose last message another process still works on is looked at again."""
 FRESH = 5.0
-"""Seconds in which a new question is left to the process that took it in."""
+"""Seconds in which a new question is left to the process that took it in (never longer than a lease)."""
 
 
 class Task:
@@ -188,9 +188,9 @@ class Pool:
             except Exception as problem:
                 log.warning("sweep failed: error=%s", type(problem).__name__)
 
-    def take_up(self, fresh: float = FRESH) -> int:
+    def take_up(self) -> int:
         """Submit what nobody holds; returns how many."""
-        now, found = time.time(), 0
+        now, found, fresh = time.time(), 0, min(FRESH, self.lease)
         for pending in self.store.open_questions(limit=200):
             young = pending.attempts == 0 and pending.turn_index is None and now - pending.asked < fresh
             if "slack" in pending.data and not young:

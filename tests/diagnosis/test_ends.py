@@ -10,7 +10,7 @@ import pytest
 
 from assistant.cards import card
 from assistant.diagnosis import Diagnosis, RunView, diagnose, registered
-from assistant.diagnosis.ends import RULES, gap, stretches
+from assistant.diagnosis.ends import JUDGED_SHORT, RULES, gap, stretches
 from assistant.diagnosis.enough import AT_ONCE, LASTING, NOW, enough
 from assistant.diagnosis.render import summary
 from assistant.logs import read
@@ -70,6 +70,7 @@ def test_a_change_that_is_beyond_doubt_is_told_with_less_confidence(
 @pytest.mark.parametrize("finding", sorted(RULES))
 def test_every_such_change_has_words_for_it(finding: str) -> None:
     assert "ends" in card(f"findings/{finding}").front["says"]
+    assert finding in JUDGED_SHORT or "few" in card(f"findings/{finding}").front["says"]
     assert finding in registered()
 
 

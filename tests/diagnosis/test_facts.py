@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assistant.diagnosis import diagnose
 from assistant.diagnosis.facts import printed
-from assistant.logs import read
 from assistant.run import Point
+from tests.real import diagnosis_of_file
 
 LOGS = sorted((Path(__file__).parents[3] / "shared" / "cases" / "verl").glob("*/log.txt"))
 NUMBER = re.compile(r"[-+\d.,eE%\s]*(?:nan|inf)?")
@@ -55,5 +54,6 @@ def test_any_printed_value_stays_short_and_close(value: float) -> None:
 @pytest.mark.skipif(not LOGS, reason="the labelled logs are not here")
 @pytest.mark.parametrize("log", LOGS, ids=lambda log: log.parent.name)
 def test_no_sentence_of_a_real_log_quotes_a_long_number(log: Path) -> None:
-    facts = [(f.id, name, fact) for f in diagnose(read(log)).findings for name, fact in f.facts.items() if fact.kind in ("run", "derived")]
+    facts = [(f.id, name, fact) for f in diagnosis_of_file(log).findings for name, fact in f.facts.items()]
+    facts = [(finding, name, fact) for finding, name, fact in facts if fact.kind in ("run", "derived")]
     assert [(finding, name, fact.text) for finding, name, fact in facts if len(fact.text) > 9 and NUMBER.fullmatch(fact.text)] == []

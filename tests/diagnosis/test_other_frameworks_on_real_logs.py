@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.diagnosis import diagnose
 from assistant.diagnosis.render import diagnosis_json
 from assistant.evaluation import evaluate
-from assistant.logs import read
+from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
 SAMPLES = CASES.parent / "samples"
@@ -31,7 +30,7 @@ def test_scores(folder: str, at_1: float, at_3: float) -> None:
 
 def test_advice_names_no_setting_of_verl() -> None:
     for log in sorted(CASES.glob("other/*/log.txt")):
-        diagnosis = diagnose(read(log))
+        diagnosis = diagnosis_of_file(log)
         if diagnosis.run.framework == "unknown" or diagnosis.run.framework.startswith("verl"):
             continue
         for finding in diagnosis_json(diagnosis)["findings"]:
@@ -43,6 +42,6 @@ def test_advice_names_no_setting_of_verl() -> None:
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="samples are not beside this checkout")
 def test_every_sample_can_be_told_in_both_languages() -> None:
     for path in sorted(p for p in SAMPLES.iterdir() if p.suffix != ".md"):
-        diagnosis = diagnose(read(path))
+        diagnosis = diagnosis_of_file(path)
         for language in ("en", "zh"):
             assert all(finding["summary"] for finding in diagnosis_json(diagnosis, language)["findings"])

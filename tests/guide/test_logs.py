@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from assistant.diagnosis import Diagnosis, diagnose
+from assistant.diagnosis import Diagnosis
 from assistant.guide import START, Page, default_walk, symptoms, teach
 from assistant.guide.loading import WALK, home_of
-from assistant.logs import read
+from tests.real import diagnosis_of_file
 
 OWN = Path(__file__).parents[1] / "cases"
 SHARED = Path(__file__).parents[3] / "shared" / "cases"
@@ -34,9 +33,8 @@ def log_of(folder: Path) -> Path:
 CASES = [folder for folder in FOLDERS if not log_of(folder).is_file() or log_of(folder).stat().st_size <= LARGEST]
 
 
-@cache
 def diagnosed(folder: Path) -> Diagnosis:
-    return diagnose(read(log_of(folder)))
+    return diagnosis_of_file(log_of(folder))
 
 
 def texts(one: Page) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from assistant.cards import in_folder
 from assistant.diagnosis.naming import resolve
-from assistant.logs import read
+from tests.real import run_of_file
 
 ROOT = Path(__file__).parents[2]
 CASES = ROOT.parent / "shared" / "cases" / "verl"
@@ -27,7 +27,7 @@ def test_keys_that_verl_itself_prints_have_a_card() -> None:
     seen: set[str] = set()
     known: set[str] = set()
     for path in sorted(CASES.glob("*/log.txt")):
-        run = read(path)
+        run = run_of_file(path)
         names = {name for name in run.columns if name.startswith(families)}
         seen |= names
         known |= {name for name, found in resolve(run.columns, run.framework).items() if found.canonical and name in names}

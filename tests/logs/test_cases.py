@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assistant.logs import read
 from assistant.run import Run
 from tests.logs import naive
+from tests.real import run_of_file
 
 SHARED = Path(__file__).parents[3] / "shared"
 CASES = sorted((SHARED / "cases" / "verl").glob("*/case.json")) if SHARED.is_dir() else []
@@ -40,7 +40,7 @@ def printed(run: Run) -> dict[tuple[int, int, str], tuple[float, str]]:
 def test_what_the_label_says_must_be_read(case: Path) -> None:
     label = json.loads(case.read_text())
     must = label["must_parse"]
-    run = read(log_of(case))
+    run = run_of_file(log_of(case))
     assert run.framework in (must["framework"], *must.get("framework_also", ()))
     assert run.era == label["era"]
     assert run.n_records == must["n_records"]
@@ -55,7 +55,7 @@ def test_what_the_label_says_must_be_read(case: Path) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.parent.name)
 def test_every_value_of_every_step_line_is_read_exactly(case: Path) -> None:
     path = log_of(case)
-    run = read(path)
+    run = run_of_file(path)
     have, want = printed(run), naive.values(path)
     lines = path.read_bytes().decode("utf-8", "replace").split("\n")
     cut = {number for number, line in enumerate(lines, 1) if len(line) == WANDB_CUT}
@@ -79,7 +79,7 @@ def test_every_value_of_every_step_line_is_read_exactly(case: Path) -> None:
 @pytest.mark.parametrize("path", LONG, ids=lambda path: path.parent.name)
 def test_json_lines_of_whole_runs(path: Path) -> None:
     label = json.loads((path.parent / "case.json").read_text())
-    run = read(path)
+    run = run_of_file(path)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert (run.format, run.framework, run.era) == ("verl-jsonl", "verl", label["era"])
     assert run.n_records == len(rows) == label["must_parse"]["n_records"]
@@ -90,17 +90,17 @@ def test_json_lines_of_whole_runs(path: Path) -> None:
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda path: path.parent.name)
 def test_another_framework_is_not_taken_for_verl(path: Path) -> None:
-    run = read(path)
+    run = run_of_file(path)
     assert run.framework not in ("verl", "verl-sft", "unknown")
 
 
 def test_settings_come_out_of_dumps_and_commands() -> None:
     by_number = {case.parent.name[:2]: case for case in CASES}
-    torn = read(log_of(by_number["05"]))  # other processes print in the middle of the dump
+    torn = run_of_file(log_of(by_number["05"]))  # other processes print in the middle of the dump
     assert torn.config["trainer.total_epochs"] == 15
     assert torn.config["data.train_batch_size"] == 512
     assert torn.config["trainer.logger"] == ["console", "wandb"]
-    command = read(log_of(by_number["02"]))  # a shell script, with variables
+    command = run_of_file(log_of(by_number["02"]))  # a shell script, with variables
     assert command.config["actor_rollout_ref.rollout.n"] == 5
     assert command.config["actor_rollout_ref.actor.optim.lr"] == 1e-6
     assert command.config["actor_rollout_ref.rollout.tensor_model_parallel_size"] == 2
@@ -120,12 +120,12 @@ def test_settings_come_out_of_dumps_and_commands() -> None:
 )
 def test_the_error_that_ended_the_run_is_found(number: str, kind: str, line: int, phase: str) -> None:
     case = next(case for case in CASES if case.parent.name.startswith(number))
-    events = [e for e in read(log_of(case)).events if e.fatal and not e.data.get("wrapper")]
+    events = [e for e in run_of_file(log_of(case)).events if e.fatal and not e.data.get("wrapper")]
     assert [(e.kind, e.line, e.data["phase"]) for e in events] == [(kind, line, phase)]
 
 
 def test_exceptions_that_training_outlives_are_not_fatal() -> None:
     case = next(case for case in CASES if case.parent.name.startswith("30"))
-    errors = [e for e in read(log_of(case)).events if e.kind == "exception"]
+    errors = [e for e in run_of_file(log_of(case)).events if e.kind == "exception"]
     assert errors
     assert all(e.process.startswith("CursorLoopWorker") for e in errors)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assistant.logs import read
 from tests.logs.formats.test_mixtures import made_up
+from tests.real import run_of_file
 
 SHARED = Path(__file__).parents[3] / "shared"
 CASES = sorted((SHARED / "cases" / "other").glob("*/case.json"))
@@ -38,7 +38,7 @@ RECORDS = {
 def test_what_the_label_says_must_be_read(case: Path) -> None:
     label = json.loads(case.read_text())
     must = label["must_parse"]
-    run = read(case.parent / label.get("input", "log.txt"))
+    run = run_of_file(case.parent / label.get("input", "log.txt"))
     assert run.framework in (must["framework"], *must.get("framework_also", ()))
     assert run.n_records in (must["n_records"], *must.get("n_records_also", ()))
     records = list(run.records())
@@ -52,7 +52,7 @@ def test_what_the_label_says_must_be_read(case: Path) -> None:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_a_sample_is_recognised_and_nothing_in_it_is_made_up(path: Path) -> None:
-    run = read(path)
+    run = run_of_file(path)
     prefix = max((name for name in PREFIXES if path.stem.startswith(name)), key=len, default="")
     assert not prefix or run.framework == PREFIXES[prefix]
     assert run.n_records == RECORDS.get(path.stem, run.n_records) > 0

@@ -20,6 +20,7 @@ from assistant.redaction import Redactor
 from assistant.report.as_markdown import code, fence, plain, table
 from assistant.run import Note, SourceLine
 from tests.builders import run_of
+from tests.real import diagnosis_of_file
 
 SAMPLES = Path(__file__).resolve().parents[2] / "assistant" / "web" / "samples"
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
@@ -281,7 +282,7 @@ def test_real_logs(name: str) -> None:
     folder = CASES / name
     log = next((p for p in folder.iterdir() if p.name != "case.json"), None)
     assert log is not None
-    diagnosis = diagnose(read(log))
+    diagnosis = diagnosis_of_file(log)
     for language in LANGUAGES:
         page = report.html(diagnosis, name=log.name, language=language)
         assert len(page) < 1_500_000

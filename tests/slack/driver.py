@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -24,6 +23,8 @@ from slack_sdk.signature import SignatureVerifier
 from tests.slack.server import APP_ID, APP_TOKEN, BOT_TOKEN, BOT_USER, SECRET, TEAM, Message, SlackServer
 
 Mode = Literal["socket", "http"]
+PATIENCE = 3.0
+"""Seconds after which Slack sends again what was not acknowledged."""
 
 
 def environment(slack: SlackServer, data: Path, **more: str) -> dict[str, str]:
@@ -45,12 +46,12 @@ def environment(slack: SlackServer, data: Path, **more: str) -> dict[str, str]:
 
 
 class BotProcess:
-    """A real ``runwhy slack``. Its log is in ``log``."""
+    """A real ``runwhy slack``. Its log is in ``log``; over HTTP it listens at ``port``."""
 
-    def __init__(self, mode: Mode, env: Mapping[str, str], port: int = 0) -> None:
-        self.mode, self.port = mode, port or free_port()
+    def __init__(self, mode: Mode, env: Mapping[str, str]) -> None:
+        self.mode, self.port = mode, 0
         command = [sys.executable, "-c", "from assistant.cli import main; main()", "slack", f"--{mode}"]
-        command += ["--port", str(self.port)] if mode == "http" else []
+        command += ["--port", "0"] if mode == "http" else []
         self.process = subprocess.Popen(command, env=dict(env), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.lines: list[str] = []
         self.started = threading.Event()
@@ -65,6 +66,8 @@ class BotProcess:
         for line in self.process.stdout:
             self.lines.append(line.rstrip("\n"))
             if "runwhy is in" in line:
+                if found := re.search(r"http://127\.0\.0\.1:(\d+)/", line):
+                    self.port = int(found[1])
                 self.started.set()
 
     @property
@@ -92,12 +95,6 @@ class BotProcess:
         self.process.stdout.close()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Workspace:
     """People who write and click. ``bots`` are the ports of the HTTP bots; none: everything goes over the socket."""
 
@@ -114,12 +111,24 @@ class Workspace:
     # Sending
 
     def deliver(self, kind: str, payload: dict[str, Any], *, retry: int = 0) -> float:
-        """Seconds until the bot acknowledged. Raises AssertionError when it did not, or said no."""
+        """Seconds until the bot acknowledged. As Slack does, what is not within three seconds is sent again, three times at most.
+
+        Raises AssertionError when the bot did not acknowledge at all, or said no.
+        """
         started = time.monotonic()
+        for again in range(retry, retry + 4):
+            if self._delivered(kind, payload, again):
+                return time.monotonic() - started
+        raise AssertionError("no acknowledgement")
+
+    def _delivered(self, kind: str, payload: dict[str, Any], retry: int) -> bool:
         if self.ports:
-            answer = self.post(kind, payload, retry=retry)
+            try:
+                answer = self.post(kind, payload, retry=retry, seconds=PATIENCE)
+            except httpx.TimeoutException:
+                return False
             assert answer.status_code == 200, answer.status_code
-            return time.monotonic() - started
+            return True
         envelope = uuid.uuid4().hex
         frame = {"envelope_id": envelope, "type": kind, "payload": payload, "accepts_response_payload": kind != "events_api"}
         if retry:
@@ -127,12 +136,18 @@ class Workspace:
         assert self.slack.connected.wait(30)
         self.slack.send_frame(frame, to=self._turn)
         self._turn += 1
-        while envelope not in self.slack.acks:
-            assert time.monotonic() - started < 30, "no acknowledgement"
-            time.sleep(0.002)
-        return self.slack.acks[envelope] - started
+        return self.slack.acked(envelope, PATIENCE)
 
-    def post(self, kind: str, payload: dict[str, Any], *, retry: int = 0, at: float | None = None, secret: str = SECRET) -> httpx.Response:
+    def post(
+        self,
+        kind: str,
+        payload: dict[str, Any],
+        *,
+        retry: int = 0,
+        at: float | None = None,
+        secret: str = SECRET,
+        seconds: float = 30,
+    ) -> httpx.Response:
         body, content_type = body_of(kind, payload)
         if at is None and retry:
             at = time.time() + 20 * retry  # Slack signs each attempt anew, some seconds later
@@ -141,7 +156,7 @@ class Workspace:
             headers |= {"x-slack-retry-num": str(retry), "x-slack-retry-reason": "http_timeout"}
         port = self.ports[self._turn % len(self.ports)]
         self._turn += 1
-        return self._http.post(f"http://127.0.0.1:{port}/slack/events", content=body, headers=headers)
+        return self._http.post(f"http://127.0.0.1:{port}/slack/events", content=body, headers=headers, timeout=seconds)
 
     def event(self, event: dict[str, Any], *, event_id: str = "", retry: int = 0) -> float:
         return self.deliver("events_api", event_body(event, event_id), retry=retry)

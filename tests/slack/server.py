@@ -84,7 +84,8 @@ class SlackServer:
         self._last_ts = 1_700_000_000.0
         self._lock = threading.Lock()
         self._sockets: list[WebSocket] = []
-        self.acks: dict[str, float] = {}
+        self.acks: set[str] = set()
+        self._acked = threading.Condition()
         self.connected = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -183,6 +184,11 @@ class SlackServer:
         assert self._loop is not None
         asyncio.run_coroutine_threadsafe(socket.send_text(json.dumps(frame)), self._loop).result(10)
 
+    def acked(self, envelope: str, seconds: float) -> bool:
+        """Whether the bot acknowledged the envelope; waits for it."""
+        with self._acked:
+            return self._acked.wait_for(lambda: envelope in self.acks, seconds)
+
     async def _socket(self, socket: WebSocket) -> None:
         await socket.accept()
         await socket.send_text(json.dumps({"type": "hello", "num_connections": len(self._sockets) + 1}))
@@ -191,7 +197,9 @@ class SlackServer:
         try:
             while True:
                 frame = json.loads(await socket.receive_text())
-                self.acks[frame["envelope_id"]] = time.monotonic()
+                with self._acked:
+                    self.acks.add(frame["envelope_id"])
+                    self._acked.notify_all()
         except WebSocketDisconnect:
             pass
         finally:

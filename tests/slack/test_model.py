@@ -78,11 +78,10 @@ def test_without_streaming_one_message_is_edited_at_most_once_a_second(team: Tea
     slack = team.space.slack
     slack.fail("chat.startStream", "unknown_method")
     asked = team.ask("why did this happen?", Act(WORDS, pace=0.08, chunk=40))
-    reply = team.space.replies(asked, 2, 20)[1]
+    reply = team.space.replies(asked, 2)[1]
     team.space.wait(lambda: "nothing is learned" in reply.shown and "written by" in reply.shown)
-    gaps = [b - a for a, b in zip(reply.edits, reply.edits[1:-1], strict=False)]
-    assert gaps
-    assert all(gap > 1.0 for gap in gaps), gaps
+    growing = reply.edits[:-1]
+    assert 1 < len(growing) <= 1 + growing[-1] - growing[0]
     assert len(team.rows(asked)) == 2
     assert not slack.refusals
 
@@ -101,7 +100,7 @@ def test_stream_that_breaks_is_made_good(team: Team) -> None:
 
 def test_model_that_fails_is_said_and_the_built_in_answer_stands(team: Team) -> None:
     asked = team.ask("what should I change first?", Act(status=401, error={"message": "no"}))
-    reply = team.space.replies(asked, 2, 20)[1]
+    reply = team.space.replies(asked, 2)[1]
     assert "clip_ratio_high" in reply.shown
     assert "key" in reply.shown.lower()
 

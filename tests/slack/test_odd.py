@@ -263,7 +263,7 @@ def test_old_buttons_after_a_restart_a_removed_bot_and_a_revoked_token(tmp_path:
 def test_reply_that_comes_to_another_process_while_its_log_is_read_outlives_both(tmp_path: Path) -> None:
     """The log is being read in one process, the question reaches the other; both are killed, and a third answers, in order."""
     with SlackServer() as slack:
-        env = environment(slack, tmp_path, **FREE, RUNWHY_SLACK_LEASE="1")
+        env = environment(slack, tmp_path, **FREE)
         bots = [BotProcess("http", env) for _ in range(2)]
         reading, other = (Space(slack, one) for one in bots)
         slack.slow("chat.postMessage", 60)  # hangs before the look is shown, the session is there

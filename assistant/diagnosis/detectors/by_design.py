@@ -53,7 +53,9 @@ def critic_warmup(view: RunView, t: Thresholds) -> Finding | None:
     warmup = view.number("trainer.critic_warmup")
     last = int(critic.steps[-1])
     if actor is None or not len(actor):
-        if not warmup or last >= warmup:
+        if warmup is None:
+            return _without_actor(view)
+        if last >= warmup:
             return None
         line = view.run.config_lines.get("trainer.critic_warmup")
         facts = {"warmup": Quantity(warmup, f"{warmup:g}", "config", "trainer.critic_warmup", line=line), "last": count(last)}
@@ -71,6 +73,25 @@ def critic_warmup(view: RunView, t: Thresholds) -> Finding | None:
         evidence=[critic.point(0), actor.point(0)],
         facts={"start": count(start)},
         variant="done",
+    )
+
+
+def _without_actor(view: RunView) -> Finding | None:
+    """Warm-up that only the metrics tell of: the critic's update is timed, the actor's is not, and no metric of the actor is printed."""
+    critic = view["value_loss"]
+    if critic is None or view["time_update_critic"] is None or view["time_update_actor"] is not None:
+        return None
+    if any(name.startswith(("actor/", "perf/mfu/actor", "mfu/actor")) for name in view.run.columns):
+        return None
+    first, last = int(critic.steps[0]), int(critic.steps[-1])
+    return Finding(
+        "critic-warmup",
+        confidence=0.7,
+        first_step=first,
+        last_step=last,
+        evidence=[critic.point(-1)],
+        facts={"last": count(last)},
+        variant="seen",
     )
 
 

@@ -9,7 +9,7 @@ from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, derived, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
 from assistant.diagnosis.naming import family, first_names
-from assistant.diagnosis.stats import baseline, tail, trend
+from assistant.diagnosis.stats import baseline, few, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import Point, Series
 
@@ -111,7 +111,7 @@ def policy_frozen(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     )
 
 
-@detector("entropy-coefficient-growth", needs=("entropy_coefficient",), min_points=10)
+@detector("entropy-coefficient-growth", needs=("entropy_coefficient",), min_points=6)
 def entropy_coefficient_growth(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """A learned coefficient that has grown far above its own lowest and still grows."""
     series = clean(view["entropy_coefficient"])
@@ -120,9 +120,12 @@ def entropy_coefficient_growth(view: RunView, t: Thresholds) -> Finding | NotChe
     values = series.values
     low = int(np.argmin(values))
     later = values[low:]
-    if len(later) < t.least or values[low] < 0 or not trend(later).rising or not trend(values[-max(len(values) // 3, 5) :]).rising:
+    if len(later) < t.least or values[low] < 0 or not trend(later).rising:
         return None
-    now, start = tail(values, 5), baseline(values, 5)
+    if len(values) >= t.long_enough and not trend(values[-max(len(values) // 3, 5) :]).rising:
+        return None
+    n = few(len(values), 5)
+    now, start = tail(values, n), baseline(values, n)
     if now < t.level or now < t.times * max(float(values[low]), t.small) or now < start:
         return None
     since = low + int(np.argmax(later > max(2 * float(values[low]), t.small)))
@@ -131,7 +134,7 @@ def entropy_coefficient_growth(view: RunView, t: Thresholds) -> Finding | NotChe
         "metric": quoted(series.name, series.point(-1).line),
         "low": printed(series.point(low)),
         "low_step": step_fact(series, low),
-        "now": derived(now, f"median of the last 5 values of {series.name}", metric=series.name),
+        "now": derived(now, f"median of the last {n} values of {series.name}", metric=series.name),
         "step": step_fact(series, -1),
     }
     points = [series.point(low), series.point(-1)]

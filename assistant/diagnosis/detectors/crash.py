@@ -35,6 +35,9 @@ IDS = (
     "crash-no-usable-groups",
     "shutdown-noise",
 )
+ELSEWHERE = frozenset({"hang", "non-finite", "loss-scale-collapse"})
+"""Findings that other detectors report, with the error that ended the run where the metrics do not show them."""
+
 QUOTE = 240
 """Longest quotation of the log in a sentence, in characters."""
 
@@ -45,11 +48,17 @@ OTHERS = 3
 @detector("crash-worker-died", also=IDS)
 def crash(view: RunView, t: Thresholds) -> Finding | None:
     found = failure(view)
-    if found is None or found.finding == "hang":
+    if found is None or found.finding in ELSEWHERE:
         return None
     if found.after_end:
         return _noise(found)
     return _finding(found, view)
+
+
+def stopped_by(finding_id: str, view: RunView) -> Finding | None:
+    """The error that ended the run, told as the finding that it is a sign of."""
+    found = failure(view)
+    return _finding(found, view) if found is not None and found.finding == finding_id and not found.after_end else None
 
 
 @detector("hang")
@@ -207,8 +216,9 @@ def _choices(found: Failure, variant: str, front: Mapping[str, Any]) -> tuple[Se
     chosen: Mapping[str, Any] = {}
     if found.finding == "crash-gpu-oom":
         chosen = (front.get("phases") or {}).get(variant) or {}
-    if not chosen and found.error_card and (found.error_card.front.get("causes") or found.error_card.front.get("fixes")):
-        chosen = found.error_card.front
+    told = found.error_card.front if found.error_card and found.error_card.front["finding"] == found.finding else {}
+    if not chosen and (told.get("causes") or told.get("fixes")):
+        chosen = told
     if not chosen:
         chosen = (front.get("variants") or {}).get(variant) or {}
     causes = chosen.get("causes")

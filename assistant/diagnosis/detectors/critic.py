@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detectors.classic import AGENTS
 from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
+from assistant.diagnosis.naming import family
 from assistant.diagnosis.score import finite_part, known, known_together, score_scale, step_at
 from assistant.diagnosis.stats import baseline, median, rolling_median, sustained, tail, trend
 from assistant.diagnosis.view import RunView
@@ -48,18 +50,26 @@ def explained_variance(view: RunView, t: Thresholds) -> list[Finding] | NotCheck
     real = series.take(~artefact & (flat != 1))
     if not len(real):
         return found
-    early = (real.steps != NO_STEP) & (real.steps <= t.early_steps)
+    until = _early_until(view, real, t)
+    early = (real.steps != NO_STEP) & (real.steps <= until)
     late = real.take(~early)
     score, scale = known(view, "score_mean"), score_scale(view)
     solved = score is not None and scale is not None and tail(score.scaled) > scale.low + t.solved * scale.span
     useless = None if solved else _useless(late, t)
     if useless is not None:
         found.append(useless)
-    elif early.any() and int(real.steps[-1]) <= t.told_until and baseline(real.scaled[early]) < 0:
+    elif early.any() and int(real.steps[-1]) <= max(t.told_until, 2 * until) and baseline(real.scaled[early]) < 0:
         found.append(_young(real.take(early)))
     elif not len(late) and not found:
         return NotChecked(f"steps>={int(t.early_steps) + int(t.of)}")
     return found
+
+
+def _early_until(view: RunView, series: Series, t: Thresholds) -> float:
+    """The last step of the critic's first phase; environment steps come in batches of one rollout."""
+    if not view.has("env_steps_total") or len(series) < 2:
+        return t.early_steps
+    return max(t.early_steps, t.early_iterations * float(np.median(np.diff(series.steps))))
 
 
 def _artefact(view: RunView, series: Series, artefact: NDArray[np.bool_]) -> Finding:
@@ -198,11 +208,14 @@ def value_clip_saturation(view: RunView, t: Thresholds) -> Finding | None:
     )
 
 
-@detector("value-loss-divergence", needs=("value_loss",), min_points=30)
-def value_loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
+@detector("value-loss-divergence", min_points=30)
+def value_loss_divergence(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Above its own best level by a factor, still rising, and no wider returns that would explain it."""
-    series = known(view, "value_loss")
-    assert series is not None
+    series = known(view, "value_loss") or known(view, "q_critic_loss")
+    if series is None:
+        return None if view.critic_free else NotChecked("value_loss")
+    if len(series) < 30:
+        return NotChecked("steps>=30")
     width = int(t.window)
     level = rolling_median(series.scaled, width)
     best = int(np.argmin(level[width - 1 :])) + width - 1
@@ -212,6 +225,9 @@ def value_loss_divergence(view: RunView, t: Thresholds) -> Finding | None:
     scale = score_scale(view)
     if scale and view.era_is(">=0.6,<0.8") is not True and now < t.of_span * scale.span**2:
         return None
+    score = known(view, "score_mean")
+    if family(view.run.framework) in AGENTS and score is not None and trend(score.scaled[score.steps >= series.steps[best]]).rising:
+        return None  # an agent's returns are as large as its rewards: its critic's errors grow with what it earns
     pair = known_together(view, "return_min", "return_max")
     if pair is not None and view.era_is("<0.2") is not True:
         spread = rolling_median(pair[1].scaled - pair[0].scaled, width)

@@ -22,7 +22,7 @@ from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import configured, count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.naming import family
-from assistant.diagnosis.stats import Interval, baseline, median, tail, trend
+from assistant.diagnosis.stats import Interval, baseline, few, median, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import Series, Style
 
@@ -30,6 +30,9 @@ LOSS_MODE = "actor_rollout_ref.actor.policy_loss.loss_mode"
 BYPASS = "algorithm.rollout_correction.bypass_mode"
 CLASSIC = frozenset({"sb3", "cleanrl", "rllib"})
 """Agents of classic RL: PPO there always makes several passes over a batch, so that KL and clipping of 0 mean something else."""
+
+SEVERAL_PASSES = CLASSIC | {"trl", "trlx", "torchtune"}
+"""Trainers whose PPO makes several passes over a batch by default: their KL to the old policy is that after the passes."""
 
 
 def _worst(series: Series, held: Interval) -> int:
@@ -68,34 +71,43 @@ def kl_blowup(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     series = clean(view["reference_kl"])
     if series is None or prints_zero(series).all():  # 0.7 prints a constant 0.0 when the term is off
         series = clean(view["reward_kl"]) or series
+    limit, least = t.level, t.least_start
+    if series is None:  # summed over an answer
+        series, limit, least = clean(view["reference_kl_sum"]), t.sum_level, t.sum_level / 10
     if series is None:
         return NotChecked("actor_rollout_ref.actor.use_kl_loss=True")
+    summed = limit != t.level
     values = series.values
-    start = baseline(values, 5)
+    head = few(len(values), 5)
+    start = baseline(values, head)
     if seen_from_start(view):
         if len(values) < 5:
             return NotChecked("steps>=5")
-        far = (values > t.level) & (values > t.small_ratio * max(start, t.least_start))
-        far |= (values > t.watch) & (values > t.ratio * max(start, t.least_start))
+        far = (values > limit) & (values > t.small_ratio * max(start, least))
+        if not summed:
+            far |= (values > t.watch) & (values > t.ratio * max(start, least))
     else:
-        far = values > t.level
+        far = values > (t.small_ratio if summed else 1) * limit
     held = last_stretch(far, 3, 5)
     if held is None:
         return None
     score = clean(view["score_mean"])
     direction = trend(score.values[score.steps >= int(series.steps[held.start])]) if score is not None else None
     variant = "default"
-    facts: dict[str, Quantity] = {"start": derived(start, f"median of {series.name}, first 5 values", metric=series.name)}
+    facts: dict[str, Quantity] = {"start": derived(start, f"median of {series.name}, first {head} values", metric=series.name)}
     if not seen_from_start(view):
         variant = "tail"
     elif direction is not None and direction.falling:
         variant = "score_falls"
     elif direction is not None and direction.rising:
         variant = "score_rises"
+    if summed and variant == "score_rises":
+        return None  # how far that is for a token depends on the length, and the score gains by it
     loss_term = view["reference_kl"]
     in_loss = loss_term is not None and series.name == loss_term.name
+    sure = 0.9 if tail(values, 3) > t.beyond * limit else 0.85 if len(values) >= 10 else 0.65
     wanted = {"kl-loss-coef" if in_loss else "kl-reward-coef": None, "learning-rate": lower_rate(view)}
-    return _found("kl-blowup", series, held, facts=facts, variant=variant, confidence=0.85 if len(values) >= 10 else 0.65, fixes=wanted)
+    return _found("kl-blowup", series, held, facts=facts, variant=variant, confidence=sure, fixes=wanted)
 
 
 @detector("kl-estimator-saturated", needs=("reference_kl",))
@@ -109,7 +121,7 @@ def kl_estimator_saturated(view: RunView, t: Thresholds) -> Finding | NotChecked
     factor = (view.updates_per_step or 1.0) if view.era_is(">=0.7,<0.8") else 1.0
     values = series.values / factor
     held = last_stretch(values > t.level, 3, 5)
-    if held is None:
+    if held is None or values[held.start : held.end + 1].max() > t.clamp:  # a mean above the clamp: this estimate is not clamped
         return None
     return _found(
         "kl-estimator-saturated",
@@ -125,7 +137,7 @@ def kl_negative(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Mean k1 KL is an average over the sampling policy: clearly negative for long means that something else was sampled."""
     kind = str(view.setting("algorithm.kl_penalty", default="kl"))
     candidates = [("reward_kl", t.level)] if kind in ("kl", "k1") else []
-    candidates.append(("rollout_kl", t.rollout_level))
+    candidates += [("rollout_kl", t.rollout_level), ("reference_kl_sum", t.sum_level)]
     seen = False
     for name, limit in candidates:
         series = clean(view[name])
@@ -134,7 +146,7 @@ def kl_negative(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         seen = True
         held = last_stretch(series.values < -limit, 5, 10)
         if held is not None and len(series) >= 3 and median(series.values[held.start :]) < -limit:
-            variant = "default" if name == "reward_kl" else "rollout"
+            variant = {"reward_kl": "default", "rollout_kl": "rollout"}.get(name, "sum")
             return _found("kl-negative", series, held, variant=variant, confidence=0.75)
     return None if seen else NotChecked("actor_rollout_ref.rollout.calculate_log_probs=True")
 
@@ -325,6 +337,8 @@ def kl_nonzero_at_start(view: RunView, t: Thresholds) -> Finding | NotChecked | 
     for name, limit, variant in checks:
         series = clean(view[name])
         late = series is not None and int(series.steps[0]) > int(view.steps[0])
+        if variant == "old_policy" and family(view.run.framework) in SEVERAL_PASSES:
+            continue  # the last of several passes over the batch may be anywhere
         if series is None or late or (name == "policy_step_kl" and view.setting(BYPASS) is True):
             continue
         seen = True

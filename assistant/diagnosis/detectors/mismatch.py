@@ -29,16 +29,18 @@ def _finite(series: Series | None) -> Series | None:
 def rollout_mismatch(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Elevated difference; so large that the engine must hold other weights: weights-not-synced."""
     difference, pearson = _finite(view["rollout_probs_diff_mean"]), _finite(view["rollout_pearson"])
-    k1, k3 = _finite(view["rollout_kl"]), _finite(view["rollout_k3_kl"])
-    if difference is None and pearson is None and k1 is None and k3 is None:
+    k1, k3, logs = _finite(view["rollout_kl"]), _finite(view["rollout_k3_kl"]), _finite(view["rollout_logp_diff_mean"])
+    if all(series is None for series in (difference, pearson, k1, k3, logs)):
         return NotChecked(_LOG_PROBS)
-    if broken := _not_synced(view, t, difference, pearson):
+    if broken := _not_synced(view, t, difference, pearson, logs):
         return broken
     if difference is not None and (at := holds(difference.values > t.level)):
         return _elevated(view, difference, at, "default")
     for kl in (k3, k1):
         if kl is not None and (at := holds(np.abs(kl.values) > t.kl)):
             return _elevated(view, kl, at, "kl")
+    if logs is not None and (at := holds(logs.values > t.logs)):
+        return _elevated(view, logs, at, "logs")
     return None
 
 
@@ -55,14 +57,17 @@ def _elevated(view: RunView, series: Series, at: Interval, variant: str) -> Find
     return Finding("rollout-mismatch", None, certainty(n, 0.9), first.step, last.step, list(dict.fromkeys(points))[:4], facts, variant)
 
 
-def _not_synced(view: RunView, t: Thresholds, difference: Series | None, pearson: Series | None) -> Finding | None:
+def _not_synced(
+    view: RunView, t: Thresholds, difference: Series | None, pearson: Series | None, logs: Series | None = None
+) -> Finding | None:
     """Different weights: probabilities far apart, or uncorrelated. A correlation of exactly 0 is a shape mismatch."""
-    for series, variant in ((difference, "default"), (pearson, "correlation")):
+    for series, variant in ((difference, "default"), (pearson, "correlation"), (logs, "logs")):
         if series is None:
             continue
-        bad = series.values > t.broken if variant == "default" else (series.values < t.correlation) & (series.values != 0)
+        limit = t.broken_logs if variant == "logs" else t.broken
+        bad = (series.values < t.correlation) & (series.values != 0) if variant == "correlation" else series.values > limit
         at = holds(bad)
-        if at is None:
+        if at is None or _gradual(series, at):
             continue
         last = series.point(at.end)
         facts = {"now": printed(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
@@ -73,17 +78,28 @@ def _not_synced(view: RunView, t: Thresholds, difference: Series | None, pearson
     return None
 
 
+def _gradual(series: Series, at: Interval) -> bool:
+    """Whether the level was reached little by little: weights that do not arrive make a jump, or are off from the start."""
+    before = series.values[: at.start]
+    if len(before) < 5:
+        return False
+    change = abs(float(series.values[at.end]) - float(before[0]))
+    return abs(float(series.values[at.start]) - float(before[-3])) < 0.3 * change
+
+
 @detector("rollout-mismatch-drift")
 def rollout_mismatch_drift(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """The difference grows well above its own start."""
-    candidates = [(name, s) for name in ("rollout_k3_kl", "rollout_probs_diff_mean") if (s := _finite(view[name]))]
+    candidates = [
+        (name, s) for name in ("rollout_k3_kl", "rollout_probs_diff_mean", "rollout_logp_diff_mean") if (s := _finite(view[name]))
+    ]
     if not candidates:
         return NotChecked(_LOG_PROBS)
     for name, series in candidates:
         if len(series) < t.min_steps:
             continue
         start = stats.baseline(series.values)
-        floor = t.kl_floor if name == "rollout_k3_kl" else t.floor
+        floor = {"rollout_k3_kl": t.kl_floor, "rollout_logp_diff_mean": t.logs_floor}.get(name, t.floor)
         at = holds(series.values > max(t.times * start, floor), 7, 10)
         if at is None or not at.open or not stats.trend(series.values).rising:
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from assistant.diagnosis.batch import Mask, step_fact, step_number, step_of
 from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detectors.crash import stopped_by
 from assistant.diagnosis.facts import count, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.naming import family
@@ -71,9 +72,11 @@ def _core(view: RunView) -> dict[str, tuple[Series, Mask]]:
 @detector("non-finite")
 def non_finite(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     core = _core(view)
+    hit = {name: pair for name, pair in core.items() if pair[1].any()}
+    if not hit and (told := stopped_by("non-finite", view)) is not None:
+        return told
     if not core:
         return NotChecked("policy_loss")
-    hit = {name: pair for name, pair in core.items() if pair[1].any()}
     if not hit:
         return _loss_not_printed(view)
     first = min(int(s.steps[np.argmax(bad)]) for s, bad in hit.values())

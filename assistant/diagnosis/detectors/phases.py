@@ -35,14 +35,23 @@ def generation_bound(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
         return NotChecked("timing_s/gen")
     if view.has("async_trainer_idle"):
         return None  # there this timer is the trainer's wait: trainer-idle judges it
-    if len(times.steps) < t.min_steps:
-        return NotChecked(f"steps>={int(t.min_steps)}")
+    if not times.measured and sum(part.parent == "step" for part in times.parts) < 2:
+        return NotChecked("timing_s/step")  # what else a step does is not in this log
     share = times.share("time_gen", "time_gen_max")
+    few = len(times.steps) < t.min_steps
+    if few and not _slow_by_itself(times, share, t):
+        return NotChecked(f"steps>={int(t.min_steps)}")
     if not (stats.median(share) >= t.share and stats.tail(share) >= t.share) or _around_engine(view, times)[1] > t.share / 2:
         return None
     first, last = _ends(times)
     points = evidence(view, [last], "time_gen", "time_step")
-    return Finding("generation-bound", None, 0.8, first, last, points, _shared(times, "time_gen", "time_gen_max"))
+    return Finding("generation-bound", None, 0.6 if few else 0.8, first, last, points, _shared(times, "time_gen", "time_gen_max"))
+
+
+def _slow_by_itself(times: StepTimes, share: FloatArray, t: Thresholds) -> bool:
+    """Whether one or two steps are enough: past the first, and minutes of generation that dwarf everything else."""
+    late = bool((times.steps > 1).all())
+    return late and float(share.min()) >= t.alone_share and float(times.seconds("time_gen", "time_gen_max").min()) >= t.alone_seconds
 
 
 @detector("update-bound")

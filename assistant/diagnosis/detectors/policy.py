@@ -20,16 +20,18 @@ from assistant.diagnosis.batch import (
 )
 from assistant.diagnosis.detector import Thresholds, detector, thresholds
 from assistant.diagnosis.detectors.classic import action_entropy_collapse
+from assistant.diagnosis.ends import gap
 from assistant.diagnosis.facts import count, derived, number, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
-from assistant.diagnosis.stats import Interval, baseline, latched, median, rolling_median, tail
+from assistant.diagnosis.stats import Interval, baseline, few, latched, median, rolling_median, tail
 from assistant.diagnosis.view import RunView
-from assistant.run import FloatArray, Point, Series
+from assistant.run import Point, Series
 
 MIN_POINTS = 10
+FEWEST = 6
 
 
-def _entropy(view: RunView, ceiling: float) -> Series | NotChecked:
+def token_entropy(view: RunView, ceiling: float) -> Series | NotChecked:
     """Entropy per token; sum modes of the loss make it entropy per answer, which no level here fits."""
     series = clean(view["policy_entropy"])
     if series is None:
@@ -41,7 +43,7 @@ def _entropy(view: RunView, ceiling: float) -> Series | NotChecked:
 
 @detector("policy-degenerate", needs=("policy_entropy",))
 def policy_degenerate(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    series = _entropy(view, t.ceiling)
+    series = token_entropy(view, t.ceiling)
     if isinstance(series, NotChecked):
         return series
     held = last_stretch(series.values < t.floor, int(t.steps), int(t.steps))
@@ -116,34 +118,39 @@ def _far_away(view: RunView, entropy: Series, length: Series | None, t: Threshol
     return [kl.point(-1), score.point(-1)], "far", facts
 
 
-@detector("entropy-collapse", min_points=10, also=("entropy-fall-harmless",))
+@detector("entropy-collapse", min_points=FEWEST, also=("entropy-fall-harmless",))
 def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Low entropy with harm is a collapse; low entropy beside a rising score is what training does, and is said as such."""
     if view["policy_entropy"] is None:
         return action_entropy_collapse(view, t)
-    series = _entropy(view, t.ceiling)
+    series = token_entropy(view, t.ceiling)
     if isinstance(series, NotChecked):
         return series
     values = series.values
-    if len(values) < MIN_POINTS:
-        return NotChecked(f"steps>={MIN_POINTS}")
-    start = baseline(values)
-    whole = len(values) >= t.min_steps and (seen_from_start(view) or start > t.sound * t.level)  # a sound level is one to fall from
-    limit = min(t.level, t.share * start) if whole else t.floor
-    held = latched(values < limit, rolling_median(values, 10) > t.clear * limit, 8, 10)
+    if len(values) < FEWEST:
+        return NotChecked(f"steps>={FEWEST}")
+    short = len(values) < t.min_steps
+    if short and gap(view) is not None:
+        return None  # first and last lines are judged as such
+    n = few(len(values)) if short else 10
+    start = baseline(values, n)
+    whole = seen_from_start(view) or start > t.sound * t.level  # a sound level is one to fall from
+    limit = min(t.level, (t.short_share if short else t.share) * start) if whole else t.floor
+    lasting = (3, 3) if short and whole else (8, 10)
+    held = latched(values < limit, rolling_median(values, n) > t.clear * limit, *lasting)
     if held is None:
         return None
     harm = _harm(view, int(series.steps[held.start]), t)
-    now = tail(values)
+    now = tail(values, n)
     facts: dict[str, Quantity] = {
-        "now": derived(now, f"median of {series.name}, last 10 values", metric=series.name),
+        "now": derived(now, f"median of {series.name}, last {n} values", metric=series.name),
         "last": printed(series.point(-1)),
         "step_now": step_fact(series, -1),
         "since": step_fact(series, held.start),
     }
     if whole:
-        facts["start"] = derived(start, f"median of {series.name}, first 10 values", metric=series.name)
-        facts["fall"] = percent(1 - now / start, f"1 - median of {series.name}, last 10 values / first 10 values", metric=series.name)
+        facts["start"] = derived(start, f"median of {series.name}, first {n} values", metric=series.name)
+        facts["fall"] = percent(1 - now / start, f"1 - median of {series.name}, last {n} values / first {n} values", metric=series.name)
     evidence = [series.point(0), series.point(held.start), series.point(-1)] if whole else [series.point(-1)]
     name = "entropy-collapse"
     severity: Severity | None = None
@@ -230,7 +237,7 @@ def _harm(view: RunView, since: int, t: Thresholds) -> tuple[str, list[Point], d
 
 @detector("entropy-explosion", needs=("policy_entropy",))
 def entropy_explosion(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    series = _entropy(view, t.ceiling)
+    series = token_entropy(view, t.ceiling)
     if isinstance(series, NotChecked):
         return series
     values = series.values
@@ -336,47 +343,3 @@ def _noise_harm(view: RunView, since: int, t: Thresholds) -> tuple[list[Point], 
         "score_now": derived(now, f"running median of {score.name} at the end", metric=score.name),
     }
     return [score.point(best), score.point(-1)], facts
-
-
-@detector("weights-not-loaded", needs=("policy_entropy",), also=("entropy-at-maximum",))
-def weights_not_loaded(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
-    """Entropy near ln(vocabulary) from the first value on. Beside a small KL to the reference the loaded model itself is random."""
-    series = _entropy(view, t.ceiling)
-    if isinstance(series, NotChecked):
-        return series
-    values: FloatArray = series.values
-    if median(values) < t.level or values[0] < t.level:
-        return None
-    reference = clean(view["reference_kl"])
-    near = reference is not None and median(reference.values) < t.reference_kl
-    facts = {
-        "first": printed(series.point(0)),
-        "step": step_fact(series, 0),
-        "tokens": derived(
-            float(np.exp(values[0])), f"exp({series.name}) at the first step", text=number(float(np.round(np.exp(values[0]), -2)))
-        ),
-    }
-    evidence = [series.point(0)] + ([series.point(-1)] if len(series) > 1 else [])
-    if near or seen_from_start(view):
-        variant = "default"
-        if near and reference is not None:
-            facts["kl"] = printed(reference.point(-1))
-            evidence.append(reference.point(-1))
-            variant = "near_reference"
-        return Finding(
-            "weights-not-loaded",
-            confidence=0.85 if near else 0.75,
-            first_step=step_of(series, 0),
-            last_step=step_of(series, -1),
-            evidence=evidence,
-            facts=facts,
-            variant=variant,
-        )
-    return Finding(
-        "entropy-at-maximum",
-        confidence=0.7,
-        first_step=step_of(series, 0),
-        last_step=step_of(series, -1),
-        evidence=evidence,
-        facts=facts,
-    )

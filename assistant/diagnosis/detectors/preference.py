@@ -8,10 +8,12 @@ from assistant.diagnosis.batch import clean, seen_from_start, step_fact, step_of
 from assistant.diagnosis.detector import Thresholds, detector
 from assistant.diagnosis.facts import count, derived, percent, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
-from assistant.diagnosis.stats import baseline, median, tail, trend
+from assistant.diagnosis.stats import baseline, few, median, tail, trend
 from assistant.diagnosis.view import RunView
 from assistant.run import Point, Series
 
+SHORT = 20
+"""Logged steps below which a level is the median of a few batches."""
 LN2 = float(np.log(2.0))
 
 
@@ -112,7 +114,7 @@ def preference_saturated(view: RunView, t: Thresholds) -> Finding | NotChecked |
     )
 
 
-@detector("preference-degenerate", needs=("chosen_logp", "preference_margin"), min_points=10)
+@detector("preference-degenerate", needs=("chosen_logp", "preference_margin"), min_points=6)
 def preference_degenerate(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """The chosen answers become clearly less likely while the margin grows.
 
@@ -125,21 +127,24 @@ def preference_degenerate(view: RunView, t: Thresholds) -> Finding | NotChecked 
         return NotChecked("preference_chosen_reward")
     if not seen_from_start(view):
         return NotChecked("log_start")
-    start, now = baseline(logp.values), tail(logp.values)
+    n = few(len(logp))
+    start, now = baseline(logp.values, n), tail(logp.values, n)
     lost = start - now
+    if len(logp) < SHORT and not trend(logp.values).falling:
+        return None  # two batches of longer answers at the end
     sinking = trend(reward.values)
-    grown = tail(margin.values) - baseline(margin.values)
-    share = -tail(reward.values) / grown if grown > 0 else 0.0
+    grown = tail(margin.values, n) - baseline(margin.values, n)
+    share = -tail(reward.values, n) / grown if grown > 0 else 0.0
     if not (lost > t.share * abs(start) and lost > t.least and sinking.falling and grown > 0 and share > t.of_margin):
         return None
     level = logp.values < start - 0.5 * lost
     since = int(np.argmax(level)) if level.any() else len(logp) - 1
     facts = {
         "metric": quoted(logp.name, logp.point(-1).line),
-        "start": derived(start, f"median of the first 10 values of {logp.name}", metric=logp.name),
-        "now": derived(now, f"median of the last 10 values of {logp.name}", metric=logp.name),
-        "reward": derived(tail(reward.values), f"median of the last 10 values of {reward.name}", metric=reward.name),
-        "margin": derived(tail(margin.values), f"median of the last 10 values of {margin.name}", metric=margin.name),
+        "start": derived(start, f"median of the first {n} values of {logp.name}", metric=logp.name),
+        "now": derived(now, f"median of the last {n} values of {logp.name}", metric=logp.name),
+        "reward": derived(tail(reward.values, n), f"median of the last {n} values of {reward.name}", metric=reward.name),
+        "margin": derived(tail(margin.values, n), f"median of the last {n} values of {margin.name}", metric=margin.name),
         "step": step_fact(logp, -1),
     }
     return Finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.detectors.kl import kl_blowup
 from assistant.diagnosis.ends import stretches
 from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
@@ -94,9 +95,12 @@ def reward_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | None
     best, now = float(level[peak]), tail(values, width)
     floor = _floor(view, values)
     noise = step_noise(values) * 1.25 / np.sqrt(width)
-    if family(view.run.framework) in AVERAGED:
-        noise = max(noise, _wander(level))
     fall = best - now
+    if family(view.run.framework) in AVERAGED:
+        wander = _wander(level)
+        if fall > t.grave_share * (best - floor) and peak > 20:  # the fall itself is no drift
+            wander = min(wander, _wander(level[: peak + 1]))
+        noise = max(noise, wander)
     luck = np.sqrt(2 * np.log(max(len(values) / width, 1.0)))  # the best of many windows is high by chance
     if best <= floor or fall < t.lost_share * (best - floor) or fall < (t.noise + luck) * noise:
         return None
@@ -148,6 +152,8 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     span = _usual_span(view) or (scale.span if scale and scale.span > 0 else float(np.ptp(level)))
     width = window_of(len(score))
     now = tail(score.scaled, 2 * width)
+    if isinstance(reward_collapse(view, thresholds("reward-collapse")), Finding):
+        return None  # that it does not rise any more is the least of it
     band = max(t.band * span, t.noise * _scatter(score.scaled[: int(t.least_steps)]) / np.sqrt(width))
     averaged = family(view.run.framework) in AVERAGED
     if averaged:
@@ -327,6 +333,8 @@ def reward_kl_gap(view: RunView, t: Thresholds) -> Finding | None:
     if not many or span <= 0:  # a few batches need not show the range of the score
         span = max(span, t.least_span)
     over = gap > t.share * span
+    if not over[:2].any() and isinstance(kl_blowup(view, thresholds("kl-blowup")), Finding):
+        return None  # the penalty is large because the policy has run away, not by its coefficient
     pieces = stretches(score.steps)
     spells = [s for s in sustained(over, int(t.k), int(t.of))[-1:] if many and (s.open or s.end - s.start >= t.of)]
     if not spells and (not many or len(pieces) > 1):

@@ -22,8 +22,10 @@ def reward_flat_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
     score = known(view, "score_mean")
     if score is None or not score.finite.any():
         return _validation_floor(view, t)
+    if (apart := _validation_apart(view, score, t)) is not None:
+        return apart
     flat = _uniform(view, score)
-    if flat is None:
+    if flat is None or _not_rewarded(view, score):
         return None
     scale = score_scale(view)
     lowest = scale.low if scale else float(np.min(score.scaled))
@@ -84,11 +86,20 @@ def _uniform(view: RunView, score: Series) -> NDArray[np.bool_] | None:
         spread = np.array([highest.get(int(s), np.nan) - lowest.get(int(s), np.nan) for s in score.steps])
         return np.asarray(spread <= 1e-6)
     constant = np.abs(score.scaled - score.scaled[-1]) <= 1e-9
+    for name in ("score_group_std", "score_std"):  # a constant mean of scores that differ is chance
+        if (within := known(view, name)) is not None:
+            constant &= ~np.isin(score.steps, within.steps[within.scaled > 1e-6])
     advantage = known(view, "advantage_max")
     no_signal = advantage is not None and advantage.finite.any() and float(np.max(np.abs(advantage.values[advantage.finite]))) == 0.0
     if len(score) >= 3 or no_signal:
         return np.asarray(constant)
     return None
+
+
+def _not_rewarded(view: RunView, score: Series) -> bool:
+    """Whether the run learns from a teacher and no answer ever got a reward: distillation without a task reward."""
+    distilled = view["distillation_loss"] is not None and view.setting("distillation.distillation_loss.use_task_rewards") is not True
+    return distilled and bool((score.values == 0.0).all())
 
 
 def _run_at_end(mask: NDArray[np.bool_]) -> int:
@@ -119,6 +130,37 @@ def _validation_floor(view: RunView, t: Thresholds) -> Finding | NotChecked | No
         facts=facts,
         variant="validation",
         causes=_floor_causes(view, t, lost=False),
+    )
+
+
+def _validation_apart(view: RunView, score: Series, t: Thresholds) -> Finding | None:
+    """Every validation is exactly 0 while training answers are well rewarded: what validates is not what trains."""
+    curves = main_validations(view)
+    high, low = known(view, "score_max"), known(view, "score_min")
+    if not curves or high is None or low is None or any((one.series.values != 0.0).any() for one in curves):
+        return None
+    longest = max((one.series for one in curves), key=len)
+    span = float(high.scaled.max() - low.scaled.min())
+    now = tail(score.scaled, 5)
+    if len(longest) < t.certain_steps or low.scaled.min() < 0 or span <= 0 or now - float(low.scaled.min()) < t.trained * span:
+        return None
+    facts = {
+        "value": printed(longest.point(-1)),
+        "n": count(len(longest)),
+        "train": printed(score.point(-1)),
+        "step": count(int(score.steps[-1])),
+    }
+    return Finding(
+        "reward-flat-floor",
+        severity="medium",
+        confidence=0.6,
+        first_step=step_at(longest, 0),
+        last_step=step_at(longest, -1),
+        evidence=[longest.point(0), longest.point(-1), score.point(-1)],
+        facts=facts,
+        variant="validation_only",
+        causes=["data-source", "parsing", "template"],
+        fixes={"score-by-hand": None},
     )
 
 

@@ -169,6 +169,9 @@ def _uniform_share(view: RunView) -> _Uniform | None:
     printed_share = clean(view["uniform_group_share"])
     if printed_share is not None:
         return _Uniform(printed_share.scaled, printed_share, None, printed_share.name)
+    counted = view.together("zero_advantage_count", "rollout_count")
+    if counted is not None and (counted[1].values > 0).all():
+        return _Uniform(counted[0].values / counted[1].values, counted[0], None, f"{counted[0].name} / {counted[1].name}")
     pair = view.together("groups_solved_none", "groups_solved_all")
     if pair is None:
         return None

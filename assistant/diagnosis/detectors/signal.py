@@ -285,7 +285,7 @@ def extreme_advantages(view: RunView, t: Thresholds) -> Finding | NotChecked | N
     )
 
 
-@detector("not-learning", needs=("score_mean",), min_points=100)
+@detector("not-learning", needs=("score_mean",), min_points=50)
 def not_learning(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Gradient is there, and yet neither score nor entropy nor length nor KL has moved from the run's start.
 
@@ -313,7 +313,7 @@ def not_learning(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         early, late = median(series.values[:part]), median(series.values[-part:])
         if abs(late - early) > t.still * abs(early):
             return None
-    if tail(kl.values) > t.kl:
+    if tail(kl.values) > (t.kl if len(score) >= t.whole else t.kl_short):
         return None
     return Finding(
         "not-learning",
@@ -331,8 +331,9 @@ def not_learning(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
 
 
 def seen_flat(score: Series, t: Thresholds) -> bool:
-    """No trend, and first and last fifth within half the spread of single steps."""
+    """No trend, and first and last fifth within half the spread of single steps, or within what chance alone makes of two medians."""
     values = score.values
     noise = median(np.abs(values - median(values)))
     part = max(len(values) // 5, 1)
-    return abs(trend(values).z) < t.flat_z and abs(median(values[-part:]) - median(values[:part])) <= max(0.5 * noise, 1e-6)
+    chance = 5.2 / np.sqrt(part)  # two standard errors of the difference of two medians, in median absolute deviations
+    return abs(trend(values).z) < t.flat_z and abs(median(values[-part:]) - median(values[:part])) <= max(max(0.5, chance) * noise, 1e-6)

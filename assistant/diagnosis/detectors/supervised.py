@@ -7,6 +7,7 @@ import numpy as np
 from assistant.diagnosis import stats
 from assistant.diagnosis.batch import step_fact, step_of
 from assistant.diagnosis.detector import Thresholds, detector
+from assistant.diagnosis.detectors.crash import stopped_by
 from assistant.diagnosis.facts import count, derived, number, printed, quoted
 from assistant.diagnosis.failure import records_after
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity, Severity
@@ -161,7 +162,7 @@ def _told_scale(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """From the engine's messages ("OVERFLOW! … Attempted loss scale: 64, reducing to 32"), which are all that DeepSpeed prints."""
     told = [event for event in view.events("loss-scale-skip") if _number(event, "scale") is not None]
     if not told:
-        return NotChecked("loss_scale")
+        return stopped_by("loss-scale-collapse", view) or _counted_skips(view, t)
     first, last = told[0], max(told, key=lambda event: int(event.data.get("last_line", event.line)))
     start = _number(first, "scale")
     now = _number(last, "last_reduced") or _number(last, "reduced") or _number(last, "last_scale") or _number(last, "scale")
@@ -186,6 +187,19 @@ def _told_scale(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     if searching and not late:
         return Finding("loss-scale-warmup", None, 0.8, since, since, (), facts, "told", excerpt=excerpt)
     return None
+
+
+def _counted_skips(view: RunView, t: Thresholds) -> Finding | NotChecked:
+    """From DeepSpeed's running count of skipped steps: a few at the start, and none since."""
+    skipped = view["skipped_steps_total"]
+    if skipped is None or not skipped.finite.any():
+        return NotChecked("loss_scale")
+    few = 0 < skipped.values[-1] <= t.early and skipped.values[0] >= 0.5 * skipped.values[-1] and skipped.values[-1] < skipped.steps[-1]
+    if not few or int(skipped.steps[0]) > 5 * t.early:
+        return NotChecked("loss_scale")
+    facts = {"skipped": printed(skipped.point(-1)), "metric": quoted(skipped.name, skipped.point(-1).line), "step": step_fact(skipped, -1)}
+    first, last = step_of(skipped, 0), step_of(skipped, -1)
+    return Finding("loss-scale-warmup", None, 0.75, first, last, [skipped.point(0), skipped.point(-1)], facts, "counted")
 
 
 def _early(view: RunView, t: Thresholds) -> bool:

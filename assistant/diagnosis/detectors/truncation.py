@@ -85,7 +85,9 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         variant = variant if len(share) > 1 else f"{variant}_once"
     else:
         variant = f"{variant}_once"
-    if family(view.run.framework) != "verl" and eos_not_recognised(view, thresholds("eos-not-recognised")) is not None:
+    if eos_not_recognised(view, thresholds("eos-not-recognised")) is not None and (
+        family(view.run.framework) != "verl" or _far_below(view, t)
+    ):
         return None  # the lengths say that these answers were not cut
     growing = known(view, "response_length_mean") is not None and _grew(view, t.grown)
     return Finding(
@@ -99,6 +101,15 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         variant=variant,
         causes=["growth", "limit", "no-eos"] if growing else ["limit", "no-eos", "growth"],
     )
+
+
+def _far_below(view: RunView, t: Thresholds) -> bool:
+    """Whether the mean length is far below what the cut answers alone would make it."""
+    parts = known_together(view, "response_clip_ratio", "response_length_mean", "response_length_max")
+    if parts is None:
+        return False
+    clip, mean, longest = (tail(one.scaled, int(t.window)) for one in parts)
+    return mean < t.contradicted * clip * longest
 
 
 def _limit_fact(view: RunView, limit: float) -> Quantity:

@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from typing import NamedTuple
 
 from assistant.logs.formats.base import GENERIC, FileFormat, Fit, Format, Head, Tried
 from assistant.messages import Language, has, say
@@ -23,8 +24,16 @@ _MUCH = 3
 """A format of a lower rank must read so many times more to be preferred."""
 
 
+class _Offered(NamedTuple):
+    """Told apart once: looking at what an object offers is slow, and every log is looked at by every format."""
+
+    every: tuple[Format | FileFormat, ...]
+    text: tuple[Format, ...]
+    files: tuple[FileFormat, ...]
+
+
 @cache
-def _offered() -> tuple[Format | FileFormat, ...]:
+def _offered() -> _Offered:
     """The formats of this package's modules (``FORMATS``) and of the entry points ``runwhy.formats`` (a format, or a list)."""
     found: list[Format | FileFormat] = []
     for module in sorted(info.name for info in iter_modules(__path__) if info.name not in _NO_FORMATS):
@@ -34,25 +43,26 @@ def _offered() -> tuple[Format | FileFormat, ...]:
     for entry in entry_points(group="runwhy.formats"):
         loaded = entry.load()
         found += loaded if isinstance(loaded, (list, tuple)) else [loaded]
-    return tuple(found)
+    text = tuple(one for one in found if isinstance(one, Format))
+    return _Offered(tuple(found), text, tuple(one for one in found if isinstance(one, FileFormat)))
 
 
 def text_formats() -> tuple[Format, ...]:
-    return tuple(one for one in _offered() if isinstance(one, Format))
+    return _offered().text
 
 
 def file_formats() -> tuple[FileFormat, ...]:
-    return tuple(one for one in _offered() if isinstance(one, FileFormat))
+    return _offered().files
 
 
 def names() -> list[str]:
     """What `--format` accepts: the names of the formats, and of the frameworks that they read."""
-    return sorted({one.name for one in _offered()} | {name for one in _offered() for name in one.frameworks} | {"verl"})
+    return sorted({one.name for one in _offered().every} | {name for one in _offered().every for name in one.frameworks} | {"verl"})
 
 
 def known_frameworks() -> list[str]:
     """Names of all frameworks that are told apart."""
-    return sorted({name for one in _offered() for name in one.frameworks} | {"verl"})
+    return sorted({name for one in _offered().every for name in one.frameworks} | {"verl"})
 
 
 def by_name(name: str) -> list[Format]:
@@ -65,7 +75,7 @@ def shape_of(name: str, language: Language) -> str:
     """What the format called ``name`` looks for, in words."""
     if has(f"formats.{name}"):
         return say(f"formats.{name}", language)
-    return next((one.shape for one in _offered() if one.name == name), "")
+    return next((one.shape for one in _offered().every if one.name == name), "")
 
 
 def claimed(path: Path | None, head: bytes) -> tuple[FileFormat, str] | None:

@@ -31,8 +31,11 @@ class BarReader(LinesReader):
         self._totals: set[int | None] = set()
 
     def put(self, row: Row) -> None:
-        if self._held and (self._held[0].step, self._held[0].total, self._held[0].layout.keys) != (row.step, row.total, row.layout.keys):
-            self._release()
+        if self._held:
+            held = self._held[0]
+            full = row.step == row.total and tuple(held.values) != tuple(row.values)  # a full bar shows one state: this is another one's
+            if full or (held.step, held.total, held.layout.keys) != (row.step, row.total, row.layout.keys):
+                self._release()
         self._held = row, self.line
 
     def _release(self) -> None:

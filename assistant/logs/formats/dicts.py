@@ -116,7 +116,9 @@ ACCEPTS = Accepts(
 class DictFormat:
     name = "dict"
     shape = "a dict on one line or printed over many"
-    frameworks = ("hf-trainer", "trl", "unsloth", "ms-swift", "llama-factory", "slime", "openrlhf", "skyrl", "accelerate", "rllib")
+    frameworks = (
+        *("hf-trainer", "trl", "open-r1", "unsloth", "ms-swift", "llama-factory", "slime", "openrlhf", "skyrl", "accelerate", "rllib"),
+    )
     rank = SPECIFIC
     console = True
     samples: Sequence[Sample] = (

@@ -61,7 +61,7 @@ _CLUES: tuple[tuple[str, int, str], ...] = (
         "openrlhf",
         4,
         r"actor_grad_norm$|actor_lr$|act_lr$|ppo_clip_ratio$|vllm_kl$|glen$|gen_len$|tot_len$|tlen$|act_loss$|group_reward_std$"
-        r"|dynamic_filtering_pass_rate$|rollout/(?:reward_mean|truncated_rate|num_samples)$",
+        r"|dynamic_filtering_pass_rate$|chosen_reward$|reject_reward$|rollout/(?:reward_mean|truncated_rate|num_samples)$",
     ),
     (
         "roll",
@@ -99,6 +99,7 @@ _COMPILED = tuple((name, weight, re.compile(pattern)) for name, weight, pattern 
 _THROUGH_HF = ("ms-swift", "unsloth", "llama-factory")
 _HF = frozenset({"trl", "hf-trainer", *_THROUGH_HF})
 _LLAMA_FACTORY_PPO = frozenset({"loss", "reward", "learning_rate", "epoch"})
+_HF_ALWAYS = frozenset({"learning_rate", "epoch", "eval_loss", "train_runtime", "eval_runtime", "num_tokens", "total_flos"})
 _REWARD_MODEL = frozenset({"mean_reward", "accuracy", "margin"})
 """What TRL's reward model training prints."""
 
@@ -118,6 +119,8 @@ def framework_by_names(names: Iterable[str], seen: Mapping[str, int] | None = No
                 return name
     if best == "hf-trainer" and ("trl" in counts or _REWARD_MODEL.issubset(known)):
         return "trl"
+    if best == "hf-trainer" and 2 * counts["hf-trainer"] < len(known) and not _HF_ALWAYS.intersection(known):
+        return default  # a loop of one's own calls its loss and its gradient norm so as well
     if best == "hf-trainer" and counts["hf-trainer"] < 2 and "learning_rate" not in known and "eval_loss" not in known:
         return default
     return best or default

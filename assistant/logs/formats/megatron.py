@@ -83,7 +83,9 @@ class Megatron(LineFormat):
         return MegatronReader(self.marks, self.find, fixed=True, follows=True)
 
     def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
-        return "megatron"
+        """DeepSpeed's pipeline engine prints its line (``steps: 2 loss: …``) for whoever trains with it."""
+        known = set(names)
+        return "deepspeed" if "iter time (s)" in known and "elapsed time per iteration (ms)" not in known else "megatron"
 
 
 FORMATS = (Megatron(),)

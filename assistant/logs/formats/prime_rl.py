@@ -5,23 +5,46 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.logs.formats.base import Sample
-from assistant.logs.shapes.lines import VALUE, LineFormat
-from assistant.logs.shapes.rows import Place, Reading
+from assistant.logs.formats.base import BlockReader, Sample
+from assistant.logs.shapes.lines import VALUE, LineFormat, LinesReader
+from assistant.logs.shapes.rows import Place, Reading, Row
 
 _HEAD = re.compile(r"(?<![\w.])(?:Step|step) (\d{1,12}) \|")
 _UNIT = r"\s?(?:%|s|ms|tokens/s|tokens/sample|GiB|GB|it/s)?"
 _FIELD = re.compile(rf"\s*(?P<key>[A-Z][A-Za-z.@/\- ]{{0,60}}?):?\s*{VALUE}{_UNIT}(?:\s*\([^()|]*\))?\s*$")
 _SHARE = re.compile(rf"\s*(?P<key>[A-Z][A-Za-z.@/\- ]{{0,60}}?):?\s*\d+/\d+\s*\({VALUE}%\)\s*$")
 _BARE_TIME = re.compile(rf"\s*{VALUE}s\s*$")
+_DETECTED = re.compile(r"Detected (\d{1,9})/(\d{1,9}) rollouts \(([\w=, ]{1,200})\)")
+_COUNT = re.compile(r"(\w+)=(\d{1,9})")
 _ENV = re.compile(r"^\s*[╰├└]─\s*([\w.\-/]+)\s*\|")
+
+
+class PrimeReader(LinesReader):
+    """What the orchestrator detected among a step's rollouts stands before the line of that step."""
+
+    _detected: tuple[Row, int] | None = None
+
+    def put(self, row: Row) -> None:
+        if row.layout.keys[0] == "detected":
+            self._detected = row, self.line
+            return
+        if self._detected is not None and row.step is not None:
+            before, line = self._detected
+            self._detected = None
+            super().put(row)
+            self.append(before, row.step, True, line)
+            return
+        super().put(row)
+
+    def repeats(self) -> bool:
+        return self._detected is None and self.latest_stands_alone()
 
 
 class PrimeRl(LineFormat):
     name = "prime-rl"
     shape = "Step n | Name: value unit |"
     frameworks = ("prime-rl",)
-    marks = (b"Step ", b"step ", "─ ".encode())
+    marks = (b"Step ", b"step ", "─ ".encode(), b" rollouts (")
     fixed = True
     follows = True
     samples: Sequence[Sample] = (
@@ -42,13 +65,26 @@ class PrimeRl(LineFormat):
             [{"step": 12, "values": {"Time": 6.42, "Avg. Reward": 0.2345}}],
             "prime-rl",
         ),
+        Sample(
+            "16:43:50 WARNING Detected 121/128 rollouts (gibberish=2, zero_advantage=119)\n"
+            "16:43:51 SUCCESS Step 3 | Time: 73.77s | Reward: 0.0311 | Throughput: 2408.9 tokens/s\n",
+            [{"step": 3, "values": {"Reward": 0.0311, "zero_advantage": 119, "gibberish": 2, "rollouts": 128}}],
+            "prime-rl",
+        ),
     )
+
+    def reader(self) -> BlockReader:
+        return PrimeReader(self.marks, self.find, fixed=self.fixed, rounded=dict(self.rounded), follows=self.follows)
 
     def find(self, text: str) -> Reading | None:
         if head := _HEAD.search(text):
             places = self._fields(text, head.end(), "")
             loose = [(0, head.start())] if head.start() else []
             return Reading(places, (head.start(1), head.end(1)), loose=loose) if len(places) > 1 else None
+        if found := _DETECTED.search(text):
+            places = [Place("detected", *found.span(1)), Place("rollouts", *found.span(2))]
+            places += [Place(one[1], *one.span(2)) for one in _COUNT.finditer(text, found.start(3), found.end(3))]
+            return Reading(places)
         if env := _ENV.match(text):
             places = self._fields(text, env.end(), env[1] + "/")
             return Reading(places) if places else None

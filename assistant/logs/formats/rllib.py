@@ -1,4 +1,4 @@
-"""Ray Tune's ``Result for <trial>:`` with the result below it, nested by indentation."""
+"""Ray Tune's ``Result for <trial>:`` with the result below it, nested by indentation; and its table of trials."""
 
 from __future__ import annotations
 
@@ -96,4 +96,62 @@ class Rllib:
         return "rllib"
 
 
-FORMATS = (Rllib(),)
+class StatusReader(BlockRows):
+    """A trial's row is a record; of several trials the one that stands first with an iteration is read."""
+
+    fixed = True
+
+    def __init__(self, marks: Sequence[bytes]) -> None:
+        super().__init__(marks)
+        self._names: list[str] = []
+        self._trial = ""
+        self._iteration = ""
+
+    def piece(self, raw: bytes, last: bool) -> None:
+        cells = [cell.strip() for cell in raw.decode("utf-8", "replace").strip().strip("|").split("|")]
+        if cells[0] == "Trial name":
+            self._names = cells
+        elif len(cells) == len(self._names) and "iter" in self._names:
+            row = dict(zip(self._names, cells, strict=True))
+            self._take(row["Trial name"], row["iter"], row)
+
+    def _take(self, trial: str, iteration: str, row: Mapping[str, str]) -> None:
+        if not iteration.isdigit() or (self._trial and trial != self._trial) or iteration == self._iteration:
+            return  # not begun, another trial, or printed again
+        self._trial, self._iteration = trial, iteration
+        self.block_step = int(iteration)
+        for name, value in row.items():
+            if name != "Trial name" and _NUMBER.fullmatch(value):
+                self.cell(name, value)
+        self.close()
+
+
+class TuneStatus:
+    name = "tune-status"
+    shape = "Tune's table | Trial name | status | … | iter | … | reward |"
+    frameworks = ("rllib",)
+    rank = SPECIFIC
+    console = True
+    marks = (b"|",)
+    samples: Sequence[Sample] = (
+        Sample(
+            "+-----------------+----------+---------------+--------+------------------+-------+----------+\n"
+            "| Trial name      | status   | loc           |   iter |   total time (s) |    ts |   reward |\n"
+            "|-----------------+----------+---------------+--------+------------------+-------+----------|\n"
+            "| PPO_Cart_1_000  | RUNNING  | 10.0.0.4:2211 |      4 |          24.2112 | 16000 |    112.5 |\n",
+            [{"step": 4, "values": {"iter": 4, "total time (s)": 24.2112, "ts": 16000, "reward": 112.5}}],
+            "rllib",
+        ),
+    )
+
+    def score(self, head: Head) -> Fit:
+        return score_parts(head, (b"| Trial name ",), self.reader, self.shape) if b"| Trial name " in head.block else Fit()
+
+    def reader(self) -> BlockReader:
+        return StatusReader(self.marks)
+
+    def framework_of(self, names: Iterable[str], seen: Mapping[str, int]) -> str:
+        return "rllib"
+
+
+FORMATS = (Rllib(), TuneStatus())

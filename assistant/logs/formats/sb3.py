@@ -21,10 +21,12 @@ _EVAL_MORE = re.compile(rb"(?P<key>Episode length|Success rate): (?P<value>[-\w.
 _STEPS = ("time/total_timesteps", "total_timesteps", "time/total timesteps", "total timesteps")
 _KNOWN = re.compile(
     r"(?:.*/)?(?:total_?\s?timesteps|ep_(?:rew|len)_mean|mean_reward|mean_ep_length|fps|approx_?kl|clip_?frac(?:tion)?|explained_variance"
-    r"|policy_\w*loss|value_loss|entropy_loss|policy_entropy|n_?updates|episodes|ep_?rew_?mean|eprewmean|exploration_rate|actor_loss|critic_loss)$"
+    r"|policy_\w*loss|value_loss|entropy_loss|policy_entropy|n_?updates|episodes|ep_?rew_?mean|eprewmean|exploration_rate|actor_loss|critic_loss"
+    r"|mean 100 episode reward)$"
 )
 
 
+_EXPLORING = "% time spent exploring"
 _EVALUATES = b"Eval num_timesteps="
 
 
@@ -71,7 +73,8 @@ class TableReader(BlockRows):
             group = self._group
             self.close()
             self._group = group
-        if full in _STEPS and value.isdigit():
+        of_dqn = full == "steps" and self.holds(_EXPLORING)  # how Stable-Baselines 2 calls them there
+        if (full in _STEPS or of_dqn) and value.isdigit():
             self.block_step = int(value)
             self.step_at(place, place + len(value))
         self._known = self._known or _KNOWN.match(full) is not None

@@ -99,6 +99,10 @@ _LEAD = re.compile(rb"^[\s>`*]+")
 _ABOVE = 30
 
 
+_MEMBERS = re.compile(rb"(?:\r?\n[ \t]*\"[^\"\n]{1,200}\"[ \t]*:[^\n{}]{1,200}){1,400}\r?\n[ \t]*\}")
+"""The rest of an object of JSON that is printed a member a line, below its torn first line."""
+
+
 def torn_line(block: bytes, torn: re.Pattern[bytes], opening: re.Pattern[bytes]) -> tuple[int, int, bytes] | None:
     """The line that goes on with a dict whose start is missing: where it begins and ends, and what it says.
 
@@ -110,7 +114,8 @@ def torn_line(block: bytes, torn: re.Pattern[bytes], opening: re.Pattern[bytes])
         end = len(block) if end < 0 else end
         line = _LEAD.sub(b"", block[start:end])
         if torn.match(line) and not opening.match(line):
-            return start, end, line
+            below = _MEMBERS.match(block, end) if b"}" not in line else None
+            return (start, below.end(), line + below[0]) if below else (start, end, line)
         if opening.search(line) or end == len(block):
             return None
         start = end + 1

@@ -27,6 +27,8 @@ _OTHER_LINE = re.compile(
     rb"\s*(?:\{\s*['\"]|\[?\d{4}-\d\d-\d\d|Traceback |\s*\d+%\||(?:step|iteration|epoch|rollout|perf|eval)\s+\d+\s*:)|\s*$", re.IGNORECASE
 )
 _INSIDE = re.compile(rb"[\s,]*(?:['\"}\])\[(\-+.\d]|None|True|False|nan|inf|array|tensor|np\.)|.*['\"]\s*:|.*[\d\])},]\s*$")
+_ENTRY = re.compile(rb"[ \t]*(?:" + _QUOTE + rb"[^\n]{1,200}" + _QUOTE + rb"[ \t]*:|\})")
+"""A line that can only go on with a dict: the next name, or its end."""
 _ENTITIES = ((b"&quot;", b'"'), (b"&#39;", b"'"), (b"&#x27;", b"'"), (b"\xc2\xa0", b" "))
 _SMART = re.compile(rb"\xe2\x80[\x98-\x9f]")
 _MAX_LINES = 3000
@@ -168,6 +170,7 @@ class DictReader(BlockReader):
         self.line += block.count(b"\n", 0, start)
         self._add(row, None, self.line, final and end == len(block))
         self.bars.see(block, 0, 0, end, len(block))
+        self.line += block.count(b"\n", start, end)
         return end
 
     def _gather(self, block: bytes, at: int, end: int, line_start: int) -> tuple[list[tuple[int, bytes]], int, bool]:
@@ -194,6 +197,8 @@ class DictReader(BlockReader):
             tag, rest = split_process(strip_colours(block[start:end]))
             if tag and tag != process:
                 continue
+            if not rest.strip() and _ENTRY.match(block, end + 1):
+                continue  # copied from a page that puts a blank line after each
             if _OTHER_LINE.match(rest) or not _INSIDE.match(rest):
                 return pieces, start - 1, False
             depth, stop = _depth(rest, 0, len(rest), depth)

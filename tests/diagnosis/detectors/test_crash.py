@@ -16,9 +16,10 @@ from assistant.diagnosis.detector import registered
 from assistant.diagnosis.detectors.crash import IDS, crash, hang
 from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.render import finding_json, needs, summary
-from assistant.logs import read, read_text
+from assistant.logs import read_text
 from assistant.run import Event, Run
 from tests.builders import run_of
+from tests.real import run_of_file
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
 STEP = "(TaskRunner pid=9) step:{} - actor/entropy:0.4 - actor/pg_loss:0.01 - critic/score/mean:0.5 - timing_s/step:30.0\n"
@@ -298,7 +299,7 @@ def test_real_logs(case: str) -> None:
     log = CASES / case / "log.txt"
     if not log.exists():
         pytest.skip("labelled logs are not here")
-    run = read(log)
+    run = run_of_file(log)
     found = finding_of(run)
     expected = REAL[case]
     assert (found and (found.id, found.variant)) == expected

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from assistant.logs import read
 from assistant.run import Run
 from tests.diagnosis.detectors.outcomes import findings
 from tests.diagnosis.detectors.test_any_run_learning import mine
+from tests.real import run_of_file
 
 CASES = Path(__file__).parents[4] / "shared" / "cases" / "verl"
 pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="labelled logs are not here")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="labelled logs are no
 
 @cache
 def _run(case: str) -> Run:
-    return read(next(CASES.glob(f"{case}_*")) / "log.txt")
+    return run_of_file(next(CASES.glob(f"{case}_*")) / "log.txt")
 
 
 def _faults(case: str) -> dict[str, int | None]:

@@ -9,7 +9,7 @@ import pytest
 
 from assistant.diagnosis import diagnose, render
 from assistant.diagnosis.detector import registered
-from assistant.logs import read
+from tests.real import run_of_file
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
 MODULES = ("mismatch", "staleness", "speed", "phases", "memory", "supervised")
@@ -26,7 +26,7 @@ def ours() -> list[str]:
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: path.parent.name[:40])
 def test_nothing_beyond_the_labels(log: Path, ours: list[str]) -> None:
     case = orjson.loads((log.parent / "case.json").read_bytes())
-    found = diagnose(read(log), only=ours)
+    found = diagnose(run_of_file(log), only=ours)
     loud = {finding.id for finding in found.faults}
     assert loud <= {*case["accept"], *case["tolerate"]}
     assert not {finding.id for finding in found.findings} & set(case["forbid"])
@@ -50,4 +50,4 @@ def test_nothing_beyond_the_labels(log: Path, ours: list[str]) -> None:
 def test_what_the_labels_name_is_found(case: str, wanted: set[str], ours: list[str]) -> None:
     folder = CASES / case
     log = folder / ("log.txt" if (folder / "log.txt").exists() else "metrics.jsonl")
-    assert wanted <= {finding.id for finding in diagnose(read(log), only=ours).findings}
+    assert wanted <= {finding.id for finding in diagnose(run_of_file(log), only=ours).findings}

@@ -10,10 +10,10 @@ import pytest
 
 from assistant.diagnosis import Diagnosis, diagnose, registered
 from assistant.diagnosis.render import diagnosis_json
-from assistant.logs import read
+from tests.real import run_of_file
 
 CASES = Path(__file__).parents[4] / "shared" / "cases"
-FAMILIES = ("policy", "kl", "loss", "gradient", "numerics", "signal", "shrinking", "learning_rate")
+FAMILIES = ("policy", "weights", "kl", "loss", "gradient", "numerics", "signal", "shrinking", "learning_rate")
 LONG = sorted(CASES.glob("long/*verl*/metrics.jsonl"))
 INPUTS = [*sorted(CASES.glob("verl/*/log.txt")), *LONG]
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(not INPUTS, reason="labelled logs are not beside
 @cache
 def diagnosis_of(log: Path) -> Diagnosis:
     mine = [name for name, one in registered().items() if one.function.__module__.rpartition(".")[2] in FAMILIES]
-    return diagnose(read(log), only=mine)
+    return diagnose(run_of_file(log), only=mine)
 
 
 def found(name: str) -> dict[str, tuple[str | None, int | None]]:

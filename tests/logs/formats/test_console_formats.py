@@ -152,3 +152,91 @@ def test_settings_inside_a_result_of_rllib_are_no_metrics() -> None:
 def test_steps_that_no_training_counts_to_are_none() -> None:
     table = "| time/ | |\n| total_timesteps | 122123456789012345678908 |\n| rollout/ | |\n| ep_rew_mean | 12.5 |\n-----\n"
     assert [step for step, _ in records(table)] in ([None], [1])
+
+
+def test_full_bars_of_several_rollouts_are_records_of_their_own() -> None:
+    def bar(loss: float, took: str) -> str:
+        return f"Train epoch [1/1]: 100%|##########| 64/64 [{took}<00:00,  1.01s/it, pg={loss}, rm=0.53, glen=316, act_lr=5e-7]\n"
+
+    text = bar(0.5, "01:03") + "Episode [1/1]:   3%|3 | 9/312 [08:11<20:11:12, 241.1s/it]\n" + bar(0.25, "01:02") + bar(0.125, "01:04")
+    assert [(step, values["pg"]) for step, values in records(text)] == [(1, 0.5), (2, 0.25), (3, 0.125)]
+    assert len(records(bar(0.5, "01:03") + bar(0.5, "01:03"))) == 1  # drawn again
+
+
+def test_what_prime_rl_detects_among_the_rollouts_belongs_to_the_step_below() -> None:
+    text = "".join(
+        f"16:4{n}:50 WARNING Detected {zero + 2}/128 rollouts (gibberish=2, zero_advantage={zero})\n"
+        f"16:4{n}:51 SUCCESS Step {n} | Time: 73.77s | Reward: 0.0311\n"
+        for n, zero in ((3, 119), (4, 7))
+    )
+    assert [(step, values["zero_advantage"], values["rollouts"], values["Reward"]) for step, values in records(text)] == [
+        (3, 119, 128, 0.0311),
+        (4, 7, 128, 0.0311),
+    ]
+
+
+def test_a_dict_over_many_lines_with_a_blank_line_after_each() -> None:
+    one = "step {n}: {{\n\n  'train/loss': 0.5,\n\n  'train/grad_norm': 0.25,\n\n  'train/lr-pg_0': 1e-06\n\n}}\n\n"
+    text = one.format(n=0) + one.format(n=1)
+    assert records(text) == [(n, {"train/loss": 0.5, "train/grad_norm": 0.25, "train/lr-pg_0": 1e-06}) for n in (0, 1)]
+    cut = "step 0: {\n\n  'train/loss': 0.5,\n\nINFO something else\n\nstep 1: {'train/loss': 0.25, 'train/grad_norm': 0.1}\n"
+    assert records(cut)[-1] == (1, {"train/loss": 0.25, "train/grad_norm": 0.1})
+
+
+def test_stable_baselines_2_counts_the_steps_of_its_dqn() -> None:
+    text = (
+        "--------------------------------------\n| % time spent exploring  | 81       |\n| episodes                | 100      |\n"
+        "| mean 100 episode reward | -198.5   |\n| steps                   | 19900    |\n--------------------------------------\n"
+    )
+    assert [step for step, _ in records(text)] == [19900]
+    assert read_text(text).framework == "sb3"
+
+
+def test_the_pipeline_engines_line_alone_is_deepspeeds() -> None:
+    text = "".join(f"steps: {n} loss: {2.5 - n / 8} iter time (s): 1.210 samples/sec: 211.200\n" for n in range(1, 4))
+    assert read_text(text).framework == "deepspeed"
+    assert records(text)[0] == (1, {"loss": 2.375, "iter time (s)": 1.21, "samples/sec": 211.2})
+
+
+def turns(one: list[dict[str, float]], other: list[dict[str, float]]) -> list[str]:
+    text = "".join(f"{a}\n{b}\n" for a, b in zip(one, other, strict=True))
+    return [note.kind for note in read_text(text).notes]
+
+
+def test_two_processes_that_print_by_turns_without_a_name_are_noticed() -> None:
+    slow = [{"loss": 2.0 - 0.03 * i, "grad_norm": 1.1, "learning_rate": 1e-5, "epoch": 0.01 * i} for i in range(8)]
+    fast = [{"loss": 5.0 - 0.02 * i, "grad_norm": 3.1, "learning_rate": 3e-4, "epoch": 0.01 * i} for i in range(8)]
+    assert "taking-turns" in turns(slow, fast)
+    late = [{**row, "learning_rate": 1e-5, "num_tokens": 1000.0 * i} for i, row in enumerate(slow)]
+    early = [{**row, "learning_rate": 1e-5, "num_tokens": 200.0 * i} for i, row in enumerate(fast, 1)]
+    assert "taking-turns" in turns(late, early)
+    ranks = [{"loss": 2.0, "grad_norm": 1.0, "learning_rate": 1e-5 * i, "num_tokens": 8.0 * i} for i in range(1, 9)]
+    assert "taking-turns" in turns(ranks, [{**row, "loss": 2.5} for row in ranks])
+    alone = "".join(f"{row}\n" for row in slow + [{**row, "epoch": 1 + row["epoch"]} for row in slow])
+    assert "taking-turns" not in [note.kind for note in read_text(alone).notes]
+
+
+def test_tunes_table_of_trials_is_read_for_one_trial_and_once_an_iteration() -> None:
+    def status(iteration: object, reward: float) -> str:
+        return (
+            "== Status ==\n+----+\n| Trial name   | status   | loc           |   iter |   total time (s) |    ts |   reward |\n"
+            "|--------------+----------+---------------+--------+------------------+-------+----------|\n"
+            f"| PPO_Cart_001 | RUNNING  | 10.0.0.4:2211 | {iteration} | 24.25 | 16000 | {reward} |\n"
+            f"| PPO_Cart_002 | RUNNING  | 10.0.0.4:2212 | 9 | 25.25 | 17000 | 7.5 |\n+----+\n"
+        )
+
+    text = status(3, 100.5) + status(4, 112.5) + status(4, 112.5)
+    assert [(step, values["reward"]) for step, values in records(text)] == [(3, 100.5), (4, 112.5)]
+    assert read_text(text).framework == "rllib"
+
+
+def test_a_trainer_state_pasted_from_the_middle() -> None:
+    entry = '    {{\n      "epoch": {epoch},\n      "learning_rate": 1e-05,\n      "loss": {loss},\n      "step": {step}\n    }}'
+    text = (
+        entry.format(epoch=0.05, loss=1.9, step=50).partition("{\n")[2]
+        + ",\n"
+        + entry.format(epoch=0.1, loss=1.85, step=100)
+        + "\n  ]\n}\n"
+    )
+    assert [(step, values["loss"]) for step, values in records(text)] == [(50, 1.9), (100, 1.85)]
+    assert read_text(text).row_lines[1] == 7
