@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from assistant.answers import answer  # noqa: E402
+from assistant.answers.grounding.tokens import counter  # noqa: E402
 from assistant.answers.model.settings import Endpoint  # noqa: E402
-from assistant.answers.tokens import counter  # noqa: E402
 from assistant.diagnosis import Diagnosis, diagnose  # noqa: E402
 from benchmarks.verifier import QUESTIONS, made_run  # noqa: E402
 from tests.answers.model.server import Act, serving  # noqa: E402

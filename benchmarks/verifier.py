@@ -21,10 +21,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from assistant.answers.grounds import Grounds  # noqa: E402
-from assistant.answers.packing import pack  # noqa: E402
-from assistant.answers.question import understand  # noqa: E402
-from assistant.answers.verify import verify  # noqa: E402
+from assistant.answers.checking.grounds import Grounds  # noqa: E402
+from assistant.answers.checking.verify import verify  # noqa: E402
+from assistant.answers.grounding.packing import pack  # noqa: E402
+from assistant.answers.understanding.question import understand  # noqa: E402
 from assistant.diagnosis import RunView, diagnose  # noqa: E402
 from assistant.lexicon import of_run  # noqa: E402
 from assistant.run import Run, Style  # noqa: E402

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assistant.answers.evidence import Fact
-from assistant.answers.grounds import Grounds
-from assistant.answers.numerals import numerals
-from assistant.answers.packing import Packed
+from assistant.answers.checking.grounds import Grounds
+from assistant.answers.checking.numerals import numerals
+from assistant.answers.grounding.evidence import Fact
+from assistant.answers.grounding.packing import Packed
 from assistant.cards import cards
 from assistant.diagnosis import RunView
 from assistant.diagnosis.finding import Diagnosis

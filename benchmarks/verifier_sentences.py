@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assistant.answers.evidence import Fact
-from assistant.answers.numerals import numerals
+from assistant.answers.checking.numerals import numerals
+from assistant.answers.grounding.evidence import Fact
 from assistant.cards import cards
 from assistant.diagnosis.stats import trend
 from benchmarks.verifier_scenes import Pair, Scene, false_value, key_or_name, s, value_mutations, wrong_digit

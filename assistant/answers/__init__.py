@@ -13,12 +13,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from assistant.answers.context import Context
-from assistant.answers.evidence import Evidence, Fact, code
-from assistant.answers.numbers import Number, check, checked
-from assistant.answers.question import Question, Turn, understand
-from assistant.answers.several import IDS, Talk, facts_of, followups_between, merged, pair_of, talk_about, understood, written_between
-from assistant.answers.writer import followups, write
+from assistant.answers.checking.numbers import Number, check, checked
+from assistant.answers.grounding.evidence import Evidence, Fact, code
+from assistant.answers.understanding.question import Question, Turn, understand
+from assistant.answers.writing.context import Context
+from assistant.answers.writing.several import (
+    IDS,
+    Talk,
+    facts_of,
+    followups_between,
+    merged,
+    pair_of,
+    talk_about,
+    understood,
+    written_between,
+)
+from assistant.answers.writing.writer import followups, write
 from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.view import RunView
 from assistant.messages import Language, say

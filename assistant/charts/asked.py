@@ -19,8 +19,8 @@ from assistant.diagnosis.view import RunView
 from assistant.run import NO_STEP
 
 if TYPE_CHECKING:
-    from assistant.answers.question import Turn
-    from assistant.answers.windows import Window
+    from assistant.answers.understanding.question import Turn
+    from assistant.answers.understanding.windows import Window
 
 Kind = Literal["lines", "scatter", "times"]
 WINDOW = 10
@@ -122,7 +122,7 @@ def asked(question: str, diagnosis: Diagnosis, history: Sequence[Turn] = ()) -> 
 
     "Plot it" draws what the last turn was about; "plot the problem" and the like draw the first finding's metrics.
     """
-    from assistant.answers.question import understand
+    from assistant.answers.understanding.question import understand
     from assistant.lexicon import normal, of_run
 
     lowered = normal(question)

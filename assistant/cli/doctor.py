@@ -16,7 +16,7 @@ EXTRAS = {"llm": "langchain_openai", "search": "chromadb", "web": "gradio", "sla
 
 
 def checks(language: Language) -> Iterator[Check]:
-    from assistant.answers.tokens import counter, estimate
+    from assistant.answers.grounding.tokens import counter, estimate
     from assistant.cards import cards, left_out
 
     installed = ", ".join(f"{name} {'✓' if find_spec(module) else '–'}" for name, module in EXTRAS.items())

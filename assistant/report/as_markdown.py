@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from assistant.answers.names import visible, without_active_content
+from assistant.answers.checking.names import visible, without_active_content
 from assistant.messages import Language, say
 from assistant.report.checked import checked_line
 from assistant.report.content import Change, Item, Report

@@ -18,7 +18,7 @@ _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2}")
 
 def written_in(text: str) -> Language | None:
     """The language of a few words; None when there are none to tell by (a smile, a bare file)."""
-    from assistant.answers.language import detect
+    from assistant.answers.understanding.language import detect
 
     return detect(text) if _LETTERS.search(text) or re.search(r"[\u3400-\u9fff]", text) else None
 

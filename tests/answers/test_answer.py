@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.answers import Answer, Turn, answer
-from assistant.answers.evidence import length
+from assistant.answers.grounding.evidence import length
 from assistant.diagnosis import Diagnosis, diagnose
 from assistant.run import Event, Run, Style
 from tests.builders import run_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assistant.answers import Answer, Turn, answer
-from assistant.answers.follow_words import kind_of
+from assistant.answers.understanding.follow_words import kind_of
 from assistant.diagnosis import Diagnosis, diagnose
 from assistant.logs import read
 from tests.answers.model.scenes import collapsed, healthy

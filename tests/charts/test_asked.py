@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assistant.answers.question import Turn
+from assistant.answers.understanding.question import Turn
 from assistant.charts.asked import Request, asked
 from assistant.diagnosis import Diagnosis, Finding, RunView
 from tests.builders import run_of

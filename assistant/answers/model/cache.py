@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
 
+from assistant.answers.grounding.prompts import version
 from assistant.answers.model.settings import Endpoint
-from assistant.answers.prompts import version
-from assistant.answers.question import Turn
+from assistant.answers.understanding.question import Turn
 
 _SEPARATOR = "\x1f"
 

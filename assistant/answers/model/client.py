@@ -154,7 +154,7 @@ class Client:
         return True
 
     def _estimate(self, messages: Sequence[Message], said: str) -> None:
-        from assistant.answers.tokens import counter
+        from assistant.answers.grounding.tokens import counter
 
         count = counter()
         self.usage.tokens_in += sum(count(m["content"]) + 4 for m in messages)

@@ -209,7 +209,7 @@ class Conversations(Base):
 
 
 def turn_of(row: Row[Any]) -> Turn:
-    from assistant.answers.question import Turn
+    from assistant.answers.understanding.question import Turn
 
     return Turn(row.question, tuple(row.metrics), tuple(row.findings), row.plain)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from assistant.answers import answer
-from assistant.answers.evidence import Evidence
+from assistant.answers.checking.numbers import check
+from assistant.answers.grounding.evidence import Evidence
 from assistant.answers.model.answering import verdict_line
 from assistant.answers.model.settings import Endpoint
-from assistant.answers.numbers import check
 from assistant.diagnosis import Diagnosis, RunView, diagnose
 from assistant.logs import read
 from tests.answers.model.llama import WINDOW, missing, running
