@@ -45,7 +45,7 @@ def _check(format: str, language: Language) -> None:
 
 def understood(run: Run) -> bool:
     """Whether anything was read that a diagnosis can use: metrics, or words that say what happened."""
-    return bool(run.n_rows or any(event.fatal for event in run.events))
+    return bool(run.n_rows or any(event.fatal or event.data.get("finding") for event in run.events))
 
 
 def why_nothing(run: Run, language: Language) -> str:

@@ -91,6 +91,8 @@ def _exception(root: Event) -> tuple[str, str, float]:
         return "crash-import-version", "api", 0.5
     if "CUDA error: " in message:
         return "crash-cuda-kernel", "kernel", 0.7
+    if "HIP error: " in message or "NPU function error: " in message:
+        return "crash-cuda-kernel", "default", 0.7
     if name in _SETTING_ERRORS and re.search(r"config|omegaconf|main_ppo|__post_init__|validate_", where):
         return "crash-config", "default", 0.6
     if name in ("TypeError", "IndexError", "AttributeError") and _DATASET.search(where):
@@ -105,7 +107,11 @@ def _exception(root: Event) -> tuple[str, str, float]:
         return "crash-network", "service" if name != "TimeoutError" else "default", 0.5
     if _REWARD_CALL.search(message):
         return "crash-reward-function", "default", 0.6
-    if name in ("ValueError", "AssertionError") and _SETTING.search(message) and _DEMAND.search(message) and not _CONTENT.search(message):
+    if _COLUMN.search(message.strip("'\"")):
+        return "crash-config", "column", 0.7
+    if name in _SETTING_ERRORS and _NOT_KNOWN.search(message):
+        return "crash-config", "name", 0.5
+    if name in ("ValueError", "AssertionError") and _about_settings(message):
         return "crash-config", "value", 0.5
     if any(_ENGINE_CODE.search(str(frame.get("file", ""))) for frame in frames[-3:]) or (not frames and ENGINE.search(root.process)):
         return "crash-engine-init", "default", 0.5
@@ -130,21 +136,39 @@ def _foreign(message: str) -> bool:
     return bool(_INTERFACE.search(message)) and not _PLAIN_TYPE.search(message)
 
 
+def _about_settings(message: str) -> bool:
+    """Whether a message demands something of a setting, and not of the data that flow through the program."""
+    asked = _AT_LEAST.search(message) or (_SETTING.search(message) and _DEMAND.search(message))
+    return bool(asked) and not _CONTENT.search(message)
+
+
 _COLUMNS = frozenset(
-    ("reward_model", "data_source", "ground_truth", "extra_info", "prompt", "raw_prompt")
-    + ("chosen", "rejected", "completion", "messages", "conversations", "instruction")
+    (
+        *("reward_model", "data_source", "ground_truth", "extra_info", "prompt", "raw_prompt"),
+        *("chosen", "rejected", "completion", "messages", "conversations", "instruction"),
+    )
 )
 _TRAINER = re.compile(r"trainer/\w*trainer\.py")
 _REWARD_CALL = re.compile(r"^The reward function '|reward function \S+ returned", re.IGNORECASE)
-_SETTING = re.compile(r"--[a-z][\w-]+|\b[a-z]+(?:_[a-z0-9]+)+\b")
-"""A setting's name as messages write it: ``--gradient_accumulation_steps``, ``num_generations``."""
+_SETTING = re.compile(r"--[a-z][\w-]+|\b[a-z]+(?:_[a-z0-9]+)+\b|`\w+ ?= ?\w")
+"""A setting's name as messages write it: ``--gradient_accumulation_steps``, ``num_generations``, ```fp16 = True```."""
+_AT_LEAST = re.compile(r"\brequires at least \d")
+_NOT_KNOWN = re.compile(
+    r"\b(?:[Uu]nknown|[Uu]nsupported|[Ii]nvalid) (?:\w+ ){0,2}"
+    r"(?:type|mode|method|algorithm|estimator|optimizer|scheduler|backend|template|strategy|policy|loss)\b"
+    r"|^Template \S+ does not exist|^Undefined dataset "
+)
+_COLUMN = re.compile(
+    r"^Columns? .*\bnot in the dataset|^No columns in the dataset match|\bcolumn \S+ (?:does not exist|is missing|not found)"
+)
 _DEMAND = re.compile(
-    r"\b(?:must|should|cannot|can't|can not|requires?|incompatible|mutually exclusive|not (?:supported|compatible|allowed)|does(?:n't| not) support"
-    r"|(?:please|have to|need to|you) (?:set|specify|provide|enable|disable|pass|add))\b",
+    r"\b(?:must|should|cannot|can't|can not|requires?|incompatible|mutually exclusive|does(?:n't| not) support"
+    r"|not (?:supported|compatible|allowed)|(?:please|have to|need to|you) (?:set|specify|provide|enable|disable|pass|add))\b",
     re.IGNORECASE,
 )
 _CONTENT = re.compile(
-    r"shape|tensor|\bdim|dtype|device|\bsize of\b|length|input_ids|attention_mask|position_ids|labels|list|dict|None\b", re.IGNORECASE
+    r"\b(?:shapes?|tensors?|dim\w*|dtype|device|size of|length|input_ids|attention_mask|position_ids|labels|lists?|dict|None)\b",
+    re.IGNORECASE,
 )
 """What a message about the data that flow through the program speaks of, and one about a setting seldom does."""
 _UNEVEN = re.compile(r"divisible by|multiple of|divide evenly")

@@ -81,7 +81,7 @@ def _read(source: Path | bytes, name: str, progress: Callable[[int], None] | Non
 
 def readable(run: Run) -> bool:
     """Metrics, or at least words that say what went wrong, were recognised."""
-    return bool(run.n_rows or any(event.fatal for event in run.events))
+    return bool(run.n_rows or any(event.fatal or event.data.get("finding") for event in run.events))
 
 
 def unreadable(run: Run) -> Unreadable:

@@ -95,17 +95,12 @@ def test_a_choice_is_not_undone_by_the_filling_of_its_panel(open_tab: Callable[.
         choose(tab, model)
         tab.page.click("#model-use")
         tab.see("#model-said", "Answers are written by test-model")
-        tab.page.wait_for_timeout(1000)  # the stream of the first events is closed
-        tab.run(
-            "(() => { const now = window.fetch; window.fetch = (to, ...more) => String(to && to.url || to).includes('queue/data')"
-            " ? new Promise(done => setTimeout(done, 1500)).then(() => now(to, ...more)) : now(to, ...more); })()"
-        )
+        tab.delay(1.0, "queue/data")
         tab.language("zh")
         tab.see("#tabs", "设置")
-        tab.page.wait_for_timeout(200)  # the panel is asked for anew
         tab.page.click("#model-kind label >> nth=0")
         tab.see("#model-said", "内置")
-        tab.page.wait_for_timeout(2500)
+        tab.page.wait_for_load_state("networkidle")
         assert "内置" in tab.text("#model-said")
         assert tab.page.locator("#model-kind input").first.is_checked()
 
