@@ -235,9 +235,10 @@ class Cause(Text):
 
 
 class RuledOut(Text):
-    """``only: [verl]``: for what verl alone has or does."""
+    """``only: [verl]``: for what verl alone has or does; ``not_for``: variants of the finding that it says nothing about."""
 
     only: list[Literal["verl"]] = []
+    not_for: list[str] = []
 
 
 class FixElsewhere(Model):

@@ -113,7 +113,7 @@ def _era(run: Run) -> str:
 
 def rules_out(finding: Finding, language: Language = "en") -> list[str]:
     """What would show that this finding is wrong, in what this framework has."""
-    rows = card(f"findings/{finding.id}").front.get("rules_out") or ()
+    rows = [row for row in card(f"findings/{finding.id}").front.get("rules_out") or () if finding.variant not in row.get("not_for", ())]
     if finding.words is not None:
         rows = [row for row in rows if "verl" not in row.get("only", ()) and not finding.words.foreign(pick(row, language))]
     return [own_words(finding, pick(row, language)) for row in rows]
