@@ -83,7 +83,9 @@ def check(markdown: str, evidence: Evidence, question: str = "") -> list[Number]
 
 def _of_step(fact: Fact, step: int, evidence: Evidence) -> bool:
     """Whether a computed value may stand beside a step: its formula names it, or a finding's own sentence puts it there."""
-    return fact.id in evidence.told or str(step) in re.findall(r"\d+", fact.formula)
+    beside = re.compile(rf"{re.escape(fact.text)}(?:{_STEP_AFTER.pattern})")
+    told = (found for sentence in evidence.told.get(fact.id, ()) for found in beside.finditer(sentence))
+    return any(str(step) in found.groups() for found in told) or str(step) in re.findall(r"\d+", fact.formula)
 
 
 def checked(numbers: Sequence[Number]) -> dict[str, int]:

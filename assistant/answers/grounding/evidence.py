@@ -74,8 +74,8 @@ class Evidence:
     """Name of the run, where a talk is about several."""
     first: int = 0
     """Number before the first fact's id: facts of another run of the talk have ids of their own."""
-    told: set[str] = field(default_factory=set)
-    """Ids of facts that stand in a finding's own sentence, which may name several metrics around them."""
+    told: dict[str, list[str]] = field(default_factory=dict)
+    """Fact → the findings' own sentences in which it stands: they may name several metrics around it."""
     _by_key: dict[tuple[Any, ...], Fact] = field(default_factory=dict)
 
     # Facts
@@ -169,10 +169,11 @@ class Evidence:
         for point in finding.evidence:
             self.point(point)
         facts = {name: self.quantity(fact) for name, fact in finding.facts.items() if name in used}
-        self.told.update(fact.id for fact in facts.values())
         texts = {name: fact.text for name, fact in facts.items()}
         shown = {name: _quoted(text, f"`{{{name}}}`" in template) for name, text in texts.items()}
         text = template.format(**shown).strip()
+        for fact in facts.values():
+            self.told.setdefault(fact.id, []).append(text)
         return (
             text
             if text.endswith((".", "。", "!", "！", "?", "？", "”", "`", ":", "："))

@@ -87,6 +87,15 @@ def test_a_changed_value_is_noticed(data: st.DataObject) -> None:
     assert found.status == "unverified"
 
 
+def test_a_value_that_a_finding_computes_was_not_printed_at_a_step() -> None:
+    """The scatter (0.125) stands in the finding's sentence, and without a step."""
+    markdown, evidence = written("why is pg_loss positive?")
+    assert "scatter of about 0.125" in markdown
+    place = stepped(markdown)[0]
+    tampered = f"{markdown[: place.start()]}0.125{markdown[place.end() :]}"
+    assert next(n for n in check(tampered, evidence) if n.start == place.start()).status == "unverified"
+
+
 def test_a_value_that_a_finding_tells_is_not_another_metrics() -> None:
     markdown, evidence = written("why is pg_loss positive?")
     told = next(f for f in evidence.facts if f.metric == "actor/pg_loss" and f.step == 40)
