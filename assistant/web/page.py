@@ -74,7 +74,8 @@ STARTING = "(...given) => runwhy.starting()"
 LANGUAGE_CHANGED = "(language) => runwhy.setLanguage(language)"
 OPENED = "() => runwhy.opened()"
 MOST_TABS = 10_000
-EMPTYING = "(...given) => runwhy.emptying(given)"
+EMPTYING = "() => runwhy.emptying()"
+NOW = "() => runwhy.given()"
 
 Fill = Callable[[str, Language], Any]
 
@@ -173,16 +174,17 @@ class Page:
         loaded.failure(None, js="() => runwhy.unrestored()", **PRIVATE)
         self.language.change(self.relabel, self.language, fixed, js=LANGUAGE_CHANGED, **LIGHT)
         # Each of these is one event however it was caused, so that two of it never overtake each other; the last one always runs.
+        # Session and language are the page's own at that moment: the values that Gradio keeps of its components may lag behind.
         last: dict[str, Any] = {"trigger_mode": "always_last", **LIGHT}
         ended(self.empty.click(self.turn_to, now, _outputs(self._opens), js=EMPTYING, **last), "() => runwhy.emptied()")
-        self.retext.click(_joined(self._texts), now, _outputs(self._texts), **last)
+        self.retext.click(_joined(self._texts), now, _outputs(self._texts), js=NOW, **last)
         self.session.change(None, js="() => runwhy.refill()", **PRIVATE)
         for event in self._changes:
             event.success(None, js="() => { runwhy.refill(); runwhy.opened(); }", **PRIVATE)
         for name, button in self.viewed.items():
             views, filled = self._views.get(name, []), f"() => runwhy.filled('{name}')"
             if views:
-                given = {"show_progress": "minimal", "trigger_mode": "always_last", **PRIVATE}
+                given = {"js": f"() => runwhy.sending('{name}')", "show_progress": "minimal", "trigger_mode": "always_last", **PRIVATE}
                 ended(button.click(_joined(views), now, _outputs(views), **given), filled)
             else:
                 button.click(None, js=filled, **PRIVATE)

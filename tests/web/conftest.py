@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,14 @@ def browser() -> Iterator[Any]:
 def address() -> Iterator[str]:
     with browsing.served() as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def collected_last() -> Iterator[None]:
+    """For tests that run Gradio in this process: what it leaves behind is collected before those of other files begin."""
+    yield
+    asyncio.set_event_loop(None)
+    gc.collect()
 
 
 @pytest.fixture

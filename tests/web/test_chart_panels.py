@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -48,14 +46,7 @@ def log(rows: int = 30, *, slope: float = 0.01, lr: str = "1e-06", extra: str = 
 
 
 # Gradio leaves event loops and sockets to the garbage collector: it is not held against these tests, nor against those of other files.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def collected_last() -> Iterator[None]:
-    yield
-    asyncio.set_event_loop(None)
-    gc.collect()
+pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.usefixtures("collected_last")]
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ Requests are held back in the page (`Tab.delay`), as a slow network does.
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,14 +35,7 @@ def marked(test: Callable[..., None]) -> Callable[..., None]:
 
 
 # Gradio leaves event loops and sockets to the garbage collector: it is not held against these tests, nor against those of other files.
-pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def collected_last() -> Iterator[None]:
-    yield
-    asyncio.set_event_loop(None)
-    gc.collect()
+pytestmark = [pytest.mark.filterwarnings("ignore::ResourceWarning"), pytest.mark.usefixtures("collected_last")]
 
 
 # Without a browser

@@ -303,7 +303,10 @@ window.runwhy = (() => {
       words.textContent = told.dataset.notRestored;
       place.append(words);
     },
-    emptying: (given) => { emptying = 2; return given; },
+    given: () => [session(), language()],
+    /* What is really asked for, which may be later than the wish to look. */
+    sending: (name) => { const asked = filling.get(name); if (asked) asked.of = now() + epoch; return api.given(); },
+    emptying: () => { emptying = 2; return api.given(); },
     emptied: () => {
       if (emptying === 2) emptying = 0;
       else setTimeout(() => { if (emptying === 1) press("empty"); }, 500);
