@@ -124,7 +124,7 @@ def test_the_place_is_kept_over_a_change_of_language_and_a_reload_and_its_number
     assert tab.page.locator("#guide .guide").get_attribute("data-depth") == "1"
     tab.language("en")
     tab.see("#guide-title", english)
-    tab.page.wait_for_load_state("networkidle")
+    tab.page.wait_for_timeout(800)
     tab.reload()
     tab.show("guide")
     tab.see("#guide-title", english)

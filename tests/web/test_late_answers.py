@@ -210,7 +210,7 @@ def test_choices_made_quickly_one_after_the_other(open_tab: Open) -> None:
         order.nth(choice).click()
     tab.until("document.querySelector('#compare .facts').textContent.indexOf('floor.log') < document.querySelector('#compare .facts')"
               ".textContent.indexOf('healthy.log')")  # fmt: skip
-    tab.page.wait_for_load_state("networkidle")
+    tab.page.wait_for_timeout(800)
     assert order.nth(1).is_checked()
 
     tab.page.click("#tab-findings")
@@ -238,13 +238,13 @@ def test_back_and_forward_before_the_page_has_followed(open_tab: Open) -> None:
     tab.page.go_back()
     tab.page.go_forward()
     tab.until("document.querySelector('#report').checkVisibility() && history.state.view === 'findings'")
-    tab.page.wait_for_load_state("networkidle")
+    tab.page.wait_for_timeout(800)
     tab.see("#verdict")
     tab.page.go_back()
     tab.see("#back")
     tab.page.go_forward()
     tab.page.go_back()
-    tab.page.wait_for_load_state("networkidle")
+    tab.page.wait_for_timeout(800)
     tab.until("document.querySelector('#go')?.checkVisibility() && history.state.view === 'start' && !runwhy.session()")
 
 
@@ -317,5 +317,5 @@ def test_an_upload_says_how_far_it_is_and_can_be_stopped(open_tab: Open, tmp_pat
     tab.page.click("#sample-floor")
     network.send("Network.emulateNetworkConditions", {**slow, "uploadThroughput": -1})
     tab.see(".report-of", "Reward stays at zero")
-    tab.page.wait_for_load_state("networkidle")
+    tab.page.wait_for_timeout(800)
     assert "Reward stays at zero" in tab.text(".report-of")

@@ -100,7 +100,7 @@ def test_a_choice_is_not_undone_by_the_filling_of_its_panel(open_tab: Callable[.
         tab.see("#tabs", "设置")
         tab.page.click("#model-kind label >> nth=0")
         tab.see("#model-said", "内置")
-        tab.page.wait_for_load_state("networkidle")
+        tab.page.wait_for_timeout(800)
         assert "内置" in tab.text("#model-said")
         assert tab.page.locator("#model-kind input").first.is_checked()
 

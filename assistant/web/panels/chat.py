@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assistant.web.page import Page
 
 # The question comes from the box or from a suggestion; the turn before it moves from the live place into the talk.
-ASKING = "(question, session, language) => runwhy.asking(question, session, language)"
+ASKING = "(question) => runwhy.asking(question)"
 ANSWERED = "() => runwhy.answered()"
 MOST_SECONDS = 8.0
 """How long a page that is opened waits until an answer that was broken off by that is kept."""

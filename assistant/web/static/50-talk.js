@@ -26,8 +26,9 @@
   window.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing && event.target.closest && event.target.closest("#question")) hold(event); }, true);
   const busy = (now) => { const place = document.getElementById("live"); if (place) { place.setAttribute("aria-live", "polite"); place.setAttribute("aria-busy", String(now)); } };
   const come = () => document.querySelectorAll(".coming").forEach((one) => one.remove());
-  runwhy.asking = (question, session, language) => {
-    const typed = !suggested, asked = suggested || question;
+  runwhy.asking = (question) => {
+    /* What Gradio keeps of the box, the session and the language may lag behind what is there. */
+    const typed = !suggested, asked = suggested || (box() && box().value) || question, [session, language] = runwhy.given();
     suggested = "";
     flights++;
     if (!idle() || !String(asked).trim()) return ["", session, language];
