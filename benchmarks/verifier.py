@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from assistant.answers.checking.grounds import Grounds  # noqa: E402
 from assistant.answers.checking.verify import verify  # noqa: E402
-from assistant.answers.grounding.packing import pack  # noqa: E402
+from assistant.answers.packed.packing import pack  # noqa: E402
 from assistant.answers.understanding.question import understand  # noqa: E402
 from assistant.diagnosis import RunView, diagnose  # noqa: E402
 from assistant.lexicon import of_run  # noqa: E402

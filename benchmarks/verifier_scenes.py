@@ -11,7 +11,7 @@ import numpy as np
 from assistant.answers.checking.grounds import Grounds
 from assistant.answers.checking.numerals import numerals
 from assistant.answers.grounding.evidence import Fact
-from assistant.answers.grounding.packing import Packed
+from assistant.answers.packed.packing import Packed
 from assistant.cards import cards
 from assistant.diagnosis import RunView
 from assistant.diagnosis.finding import Diagnosis

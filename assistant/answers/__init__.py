@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assistant.answers.checking.numbers import Number, check, checked
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import Evidence, Fact, code
-from assistant.answers.understanding.question import Question, Turn, understand
-from assistant.answers.writing.context import Context
-from assistant.answers.writing.several import (
+from assistant.answers.several import (
     IDS,
     Talk,
     facts_of,
@@ -28,6 +27,7 @@ from assistant.answers.writing.several import (
     understood,
     written_between,
 )
+from assistant.answers.understanding.question import Question, Turn, understand
 from assistant.answers.writing.writer import followups, write
 from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.view import RunView

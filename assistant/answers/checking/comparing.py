@@ -14,8 +14,8 @@ from assistant.answers.checking.numerals import Numeral
 from assistant.answers.checking.phrases import BY_SHARE, CHANGED, DIFFERENCE, FROM_START, GREW, MORE_THAN, OF_START, ROLE, TO_SHARE
 from assistant.answers.checking.scope import Mention, Sentence
 from assistant.answers.grounding.evidence import Fact
+from assistant.answers.grounding.selection import selected
 from assistant.answers.understanding.windows import stretches
-from assistant.answers.writing.ranges import selected
 from assistant.run import Series
 
 _AT_END = re.compile(r"\b(?:at the end|now|finally|is)\b|最后|目前|现在", re.IGNORECASE)

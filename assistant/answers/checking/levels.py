@@ -13,8 +13,8 @@ import numpy as np
 from assistant.answers.checking.grounds import agrees
 from assistant.answers.checking.numerals import Numeral, approximate
 from assistant.answers.checking.on_curves import IN_PART, Claims, Verdict, decide, scales
+from assistant.answers.grounding.selection import selected
 from assistant.answers.understanding.windows import Window, stretches
-from assistant.answers.writing.ranges import selected
 from assistant.run import FloatArray, Series
 
 _UP = (

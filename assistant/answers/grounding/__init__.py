@@ -1,1 +1,1 @@
-"""What an answer may rest on: numbered facts of the run and cards, for the built-in writer and, in a token budget, for a model."""
+"""What an answer may rest on: numbered facts of the run and of the cards."""

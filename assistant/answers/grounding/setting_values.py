@@ -10,7 +10,7 @@ from assistant.run import Point, Run
 from assistant.spoken_names import SETTING_OF_METRIC
 
 if TYPE_CHECKING:
-    from assistant.answers.writing.context import Context
+    from assistant.answers.grounding.context import Context
 
 
 def known_from(run: Run, key: str) -> Literal["config", "metrics", "default"]:

@@ -32,7 +32,7 @@ def prompt_to_copy(
     eight thousand tokens of room, everything masked.
     """
     from assistant.answers.model.answering import prepare
-    from assistant.answers.writing.several import talk_about
+    from assistant.answers.several import talk_about
 
     talk = talk_about(question, diagnosis, others, name, history, language)
     return prepare(talk, endpoint or Endpoint(model="", redact="on", tools="off"), history=history)

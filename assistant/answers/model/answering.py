@@ -14,17 +14,17 @@ from assistant.answers.checking.numbers import Number, checked
 from assistant.answers.checking.verify import Verified, verify
 from assistant.answers.checking.verify_runs import verify_runs
 from assistant.answers.grounding.evidence import Evidence, code
-from assistant.answers.grounding.prompts import filled, labels, prompt
 from assistant.answers.model.cache import ReplyCache, cache_key
 from assistant.answers.model.client import Client, Message, list_models
 from assistant.answers.model.faults import ModelFault
 from assistant.answers.model.limits import REPAIRS, TOO_WRONG
 from assistant.answers.model.prompting import Prompt, build, language_name
 from assistant.answers.model.settings import Endpoint
+from assistant.answers.packed.prompts import filled, labels, prompt
+from assistant.answers.several import Talk, context_of, pair_of
 from assistant.answers.understanding.language import detect
 from assistant.answers.understanding.question import Turn
 from assistant.answers.writing.between import verdict as verdict_between
-from assistant.answers.writing.several import Talk, context_of, pair_of
 from assistant.cards import cards, users_folders
 from assistant.diagnosis import render
 from assistant.diagnosis.finding import Diagnosis, Finding

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
 
-from assistant.answers.grounding.prompts import version
 from assistant.answers.model.settings import Endpoint
+from assistant.answers.packed.prompts import version
 from assistant.answers.understanding.question import Turn
 
 _SEPARATOR = "\x1f"

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Literal
 
-from assistant.answers.grounding.prompts import prompt
 from assistant.answers.model.client import Client, list_models, without_reasoning
 from assistant.answers.model.faults import ModelFault
 from assistant.answers.model.settings import BadSettings, Endpoint, configured
 from assistant.answers.model.stream import watched
+from assistant.answers.packed.prompts import prompt
 from assistant.messages import Language, say
 
 State = Literal["ok", "note", "bad"]

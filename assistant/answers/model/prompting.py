@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from assistant.answers.checking.names import visible
 from assistant.answers.grounding.evidence import code
-from assistant.answers.grounding.packing import Packed, pack
-from assistant.answers.grounding.prompts import filled
 from assistant.answers.grounding.tokens import Counter, counter, shortened
 from assistant.answers.model.client import Message
 from assistant.answers.model.settings import Endpoint
+from assistant.answers.packed.packing import Packed, pack
+from assistant.answers.packed.prompts import filled
+from assistant.answers.several import IDS, Talk, pack_between, understood
 from assistant.answers.understanding.question import Turn
-from assistant.answers.writing.several import IDS, Talk, pack_between, understood
 from assistant.diagnosis.view import RunView
 from assistant.lexicon import MAX_QUESTION
 from assistant.messages import Language

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from assistant.answers.grounding.card_entries import card_entry
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import curve, shortened
-from assistant.answers.grounding.metric_rows import metric_row
-from assistant.answers.grounding.prompts import tool_descriptions
 from assistant.answers.model.limits import LONGEST_RESULT
 from assistant.answers.model.prompting import safe
-from assistant.answers.writing.context import Context
+from assistant.answers.packed.card_entries import card_entry
+from assistant.answers.packed.metric_rows import metric_row
+from assistant.answers.packed.prompts import tool_descriptions
 from assistant.answers.writing.problems import KEY_METRICS
 from assistant.diagnosis.stats import correlation
 from assistant.run import Series, SourceLine

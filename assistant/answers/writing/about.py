@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assistant.answers.grounding.duration import largest_timer
-from assistant.answers.grounding.evidence import length, picked, shortened
-from assistant.answers.understanding.relevant import answers, contrary, meant_by, related, show_its_validation, slowed_by
-from assistant.answers.understanding.words import CHINESE_TERMS, COMMON
-from assistant.answers.writing.context import (
+from assistant.answers.grounding.context import (
     BUDGET,
     Context,
     causes,
@@ -23,6 +19,10 @@ from assistant.answers.writing.context import (
     stem,
     words_of,
 )
+from assistant.answers.grounding.evidence import length, picked, shortened
+from assistant.answers.grounding.relevant import answers, contrary, meant_by, related, show_its_validation, slowed_by
+from assistant.answers.understanding.words import CHINESE_TERMS, COMMON
+from assistant.answers.writing.duration import largest_timer
 from assistant.answers.writing.problems import crashed, reasons_of, root, told
 from assistant.answers.writing.ranges import in_stretch
 from assistant.answers.writing.verdict import verdict

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from assistant.answers.grounding.context import Context, course, fix_lines
 from assistant.answers.grounding.evidence import Fact, code, plain_value
 from assistant.answers.understanding.run_words import Meant
-from assistant.answers.writing.context import Context, course, fix_lines
 from assistant.diagnosis.compare import Comparison, ConfigDifference, Parting, compare_diagnosed
 from assistant.diagnosis.facts import number
 from assistant.diagnosis.finding import Finding

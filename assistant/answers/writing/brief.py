@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from assistant.answers.grounding.context import Context, words_of
 from assistant.answers.grounding.evidence import length, sentences
 from assistant.answers.writing.about import speaks, terms_of
-from assistant.answers.writing.context import Context, words_of
 
 SHORT = 120
 """Words that an answer has at most, unless more is asked for; its verdict, what is seen and the first remedy always stay."""

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
+from assistant.answers.grounding.context import Context, course, explaining, words_of
 from assistant.answers.grounding.evidence import code, picked, shortened
 from assistant.answers.writing.about import _may_have_read, absent, terms_of
-from assistant.answers.writing.context import Context, course, explaining, words_of
 from assistant.diagnosis import stats
 from assistant.diagnosis.facts import number
 from assistant.diagnosis.finding import Finding

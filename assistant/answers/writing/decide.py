@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from assistant.answers.grounding.context import Context, course, ended, fix_lines
 from assistant.answers.grounding.evidence import Curve
-from assistant.answers.writing.context import Context, course, ended, fix_lines
 from assistant.answers.writing.follow_ups import about as told_before
 from assistant.answers.writing.outlook import FEW, PROGRESS, SLOWED, direction_of
 from assistant.answers.writing.problems import crashed, root, to_do, verdict_on_run

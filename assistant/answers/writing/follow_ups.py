@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from assistant.answers.grounding.context import Context, causes, course, ended, fix_lines, harmless
 from assistant.answers.grounding.evidence import code, shortened
-from assistant.answers.writing.context import Context, causes, course, ended, fix_lines, harmless
 from assistant.diagnosis import render
 from assistant.diagnosis.finding import Finding
 

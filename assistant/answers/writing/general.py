@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import code, sentences, shortened
-from assistant.answers.writing.context import Context
 from assistant.answers.writing.problems import KEY_METRICS, overview, verdict_on_run
 from assistant.cards import Card
 from assistant.diagnosis.render import metric_title

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.answers.grounding.context import Context, explaining, trend_words
 from assistant.answers.grounding.evidence import Curve, curve
+from assistant.answers.grounding.selection import selected
 from assistant.answers.grounding.shape import shape_of, smoothed
 from assistant.answers.understanding.topics import COUNT_STEPS, IMPROVES, STOPS
 from assistant.answers.understanding.windows import Threshold
 from assistant.answers.writing.about import absent
-from assistant.answers.writing.context import Context, explaining, trend_words
 from assistant.answers.writing.problems import crashed, no_crash, overview, reasons_of
-from assistant.answers.writing.ranges import figure, selected
+from assistant.answers.writing.ranges import figure
 from assistant.diagnosis import stats
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.order import stops

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from assistant.answers.grounding.duration import largest_timer
+from assistant.answers.grounding.context import Context, course
 from assistant.answers.grounding.evidence import code, escaped
 from assistant.answers.writing import outlook
-from assistant.answers.writing.context import Context, course
+from assistant.answers.writing.duration import largest_timer
 from assistant.answers.writing.problems import log_line
 from assistant.answers.writing.ranges import figure
 from assistant.derived import Derived, n_gpus, responses_per_step

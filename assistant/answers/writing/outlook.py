@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 
+from assistant.answers.grounding.context import BUDGET, OF_CRITIC, Context, course, trend_words, words_of
 from assistant.answers.grounding.evidence import Curve, code, plain_value
 from assistant.answers.grounding.shape import shape_of
 from assistant.answers.writing.about import not_here
-from assistant.answers.writing.context import BUDGET, OF_CRITIC, Context, course, trend_words, words_of
 from assistant.answers.writing.problems import reasons_of, root, to_do
 from assistant.answers.writing.ranges import figure
 from assistant.answers.writing.verdict import premise

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from assistant.answers.grounding.context import BUDGET, Context, causes, course, ended, fix_lines, harmless, words_of
 from assistant.answers.grounding.evidence import escaped, shortened
 from assistant.answers.understanding.words import BARE_WHY
-from assistant.answers.writing.context import BUDGET, Context, causes, course, ended, fix_lines, harmless, words_of
 from assistant.cards import card
 from assistant.diagnosis import render
 from assistant.diagnosis.detector import registered

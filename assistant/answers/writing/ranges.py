@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from assistant.answers.grounding.context import Context, trend_words
 from assistant.answers.grounding.evidence import Curve, curve
+from assistant.answers.grounding.selection import selected
 from assistant.answers.understanding.windows import Window
-from assistant.answers.writing.context import Context, trend_words
 from assistant.run import FloatArray, IntArray, Series
 
 FIGURES: Mapping[str, Callable[[FloatArray], Any]] = {"mean": np.mean, "median": np.median, "sum": np.sum, "std": np.std}
@@ -72,28 +73,6 @@ def meant(context: Context) -> list[str]:
         whole = "extremes" in context.question.intents and not context.question.key_of(metric)
         out.append(mean if whole and mean != metric and context.series(mean) is not None else metric)
     return list(dict.fromkeys(out))
-
-
-def selected(series: Series, window: Window | None) -> IntArray:
-    """Indices of the values that the window covers, shape (k,)."""
-    n = len(series)
-    if window is None:
-        return np.arange(n)
-    if window.kind == "last":
-        return np.arange(max(0, n - window.n), n)
-    if window.kind == "first":
-        return np.arange(min(n, window.n))
-    steps = series.steps
-    if window.kind == "part":
-        first, last = int(steps[0]), int(steps[-1])
-        cut = first + (last - first) * (window.share if window.share > 0 else 1 + window.share)
-        return np.flatnonzero(steps <= cut if window.share > 0 else steps > cut)
-    keep = np.ones(n, bool)
-    if window.low is not None:
-        keep &= steps >= window.low
-    if window.high is not None:
-        keep &= steps <= window.high
-    return np.flatnonzero(keep)
 
 
 def span_of(context: Context, series: Series, chosen: IntArray) -> str:

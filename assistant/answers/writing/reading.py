@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from assistant.answers.grounding.context import Context, course, course_of, explaining, in_range, main_validation
 from assistant.answers.grounding.evidence import curve, shortened
-from assistant.answers.understanding.relevant import show_its_validation
+from assistant.answers.grounding.relevant import show_its_validation
 from assistant.answers.writing.about import about, absent, absent_with_cause, not_here
-from assistant.answers.writing.context import Context, course, course_of, explaining, in_range, main_validation
 from assistant.answers.writing.of_run import elapsed, gpus
 from assistant.answers.writing.problems import crashed, overview, told, verdict_on_run
 from assistant.answers.writing.steps import change_between

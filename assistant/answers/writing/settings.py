@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from assistant.answers.grounding.context import Context, asked_settings, course, fix_lines
 from assistant.answers.grounding.evidence import code, picked, plain_value, shortened
 from assistant.answers.understanding.words import ADVISED
 from assistant.answers.writing.about import speaks, terms_of
-from assistant.answers.writing.context import Context, asked_settings, course, fix_lines
 from assistant.answers.writing.problems import root
 from assistant.cards import Card, in_folder, pick
 from assistant.config_cards import UNLISTED, card_of

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assistant.answers.grounding.duration import largest_timer, seconds, share
+from assistant.answers.grounding.context import Context, causes
 from assistant.answers.writing.about import not_here
-from assistant.answers.writing.context import Context, causes
+from assistant.answers.writing.duration import largest_timer, seconds, share
 from assistant.answers.writing.problems import to_do
 from assistant.diagnosis.detector import registered
 from assistant.diagnosis.finding import Finding

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import code
-from assistant.answers.writing.context import Context
 from assistant.answers.writing.problems import KEY_METRICS, overview, told
 from assistant.answers.writing.ranges import figure, steps_in
 from assistant.diagnosis import stats

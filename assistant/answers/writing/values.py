@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
-from assistant.answers.grounding.duration import summed_step
+from assistant.answers.grounding.context import Context, course_of, explaining
 from assistant.answers.grounding.evidence import Curve, code, curve, plain_value
 from assistant.answers.understanding.words import MAXIMUM, MINIMUM
 from assistant.answers.writing.about import absent_with_cause
-from assistant.answers.writing.context import Context, course_of, explaining
+from assistant.answers.writing.duration import summed_step
 from assistant.answers.writing.ranges import meant
 from assistant.answers.writing.verdict import FEW
 from assistant.cards import card

@@ -7,8 +7,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from assistant.answers.grounding.context import Context, checks_passed, harmless, stem
 from assistant.answers.grounding.shape import shape_of
-from assistant.answers.writing.context import Context, checks_passed, harmless, stem
 from assistant.diagnosis.finding import Finding
 from assistant.run import Style
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from assistant.answers.grounding import stretches
-from assistant.answers.understanding.parts import questions_in
+from assistant.answers.grounding.context import Context, asked_settings, words_of
 from assistant.answers.writing import (
     about,
     compare,
@@ -19,10 +18,11 @@ from assistant.answers.writing import (
     settings,
     speed,
     steps,
+    stretches,
     values,
 )
 from assistant.answers.writing.brief import brief
-from assistant.answers.writing.context import Context, asked_settings, words_of
+from assistant.answers.writing.parts import questions_in
 from assistant.lexicon import MAX_QUESTION
 
 TOPICS: Mapping[str, Callable[[Context], list[str]]] = {

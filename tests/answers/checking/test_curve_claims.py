@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assistant.answers.checking.verify import Verified, verify
-from assistant.answers.grounding.packing import Packed
 from assistant.answers.model import prompt_to_copy
+from assistant.answers.packed.packing import Packed
 from assistant.diagnosis import diagnose
 from assistant.messages import Language
 from tests.builders import run_of

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.answers.checking.numbers import Number, check, checked
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import Evidence
 from assistant.answers.understanding.question import understand
-from assistant.answers.writing.context import Context
 from assistant.answers.writing.writer import write
 from assistant.diagnosis import RunView, diagnose
 from assistant.lexicon import of_run

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assistant.answers.checking.verify import Verified, verify
-from assistant.answers.grounding.packing import Packed, pack
+from assistant.answers.packed.packing import Packed, pack
 from assistant.answers.understanding.question import understand
 from assistant.diagnosis import Diagnosis, RunView
 from assistant.lexicon import of_run

@@ -10,8 +10,8 @@ from assistant.answers.checking.grounds import Grounds
 from assistant.answers.checking.verify import Verified
 from assistant.answers.checking.verify_runs import verify_runs
 from assistant.answers.grounding.tokens import counter
-from assistant.answers.writing.several import pack_between, talk_about
-from tests.answers.writing.test_several import first, second
+from assistant.answers.several import pack_between, talk_about
+from tests.answers.test_several import first, second
 
 QUESTION = "entropy in both at step 120?"
 

@@ -5,13 +5,13 @@ import re
 import pytest
 
 from assistant.answers import Answer, Turn, answer
-from assistant.answers.grounding.prompts import labels, prompt, tool_descriptions
 from assistant.answers.model import prompt_to_copy
 from assistant.answers.model.answering import repair_reasons, verdict_line
 from assistant.answers.model.cache import ReplyCache, cache_key
 from assistant.answers.model.prompting import as_text
 from assistant.answers.model.settings import Endpoint
 from assistant.answers.model.tools import Toolbox
+from assistant.answers.packed.prompts import labels, prompt, tool_descriptions
 from assistant.messages.verify import TEXT
 from tests.answers.model.scenes import collapsed, crashed, endpoint, healthy
 from tests.answers.model.server import Act, ChatServer, serving
@@ -258,9 +258,9 @@ def test_endless_tool_calls_end() -> None:
 
 
 def test_tools_answer_every_call_in_words() -> None:
+    from assistant.answers.grounding.context import Context
     from assistant.answers.grounding.evidence import Evidence
     from assistant.answers.understanding.question import understand
-    from assistant.answers.writing.context import Context
     from assistant.diagnosis import RunView
 
     view = RunView(collapsed().run)

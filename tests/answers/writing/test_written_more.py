@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from assistant.answers.checking.verify import Verified, verify
-from assistant.answers.grounding.packing import Packed
 from assistant.answers.model import prompt_to_copy
+from assistant.answers.packed.packing import Packed
 from assistant.answers.understanding.language import detect
 from tests.real import diagnosis_of_file
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from assistant.answers.grounding import tokens
-from assistant.answers.grounding.packing import Packed, pack
 from assistant.answers.grounding.tokens import counter, estimate, shortened
+from assistant.answers.packed.packing import Packed, pack
 from assistant.answers.understanding.question import understand
 from assistant.diagnosis import Diagnosis, RunView
 from assistant.lexicon import of_run

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import picked, shortened
-from assistant.answers.grounding.prompts import labels
-from assistant.answers.writing.context import Context
+from assistant.answers.packed.prompts import labels
 from assistant.diagnosis.naming import tables
 
 Write = Callable[[Context], str]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from assistant.answers.grounding.context import Context
 from assistant.answers.understanding.question import Question, understand
-from assistant.answers.writing.context import Context
 from assistant.lexicon import of_run
 
 MOST = 3

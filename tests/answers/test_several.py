@@ -15,7 +15,7 @@ from assistant.diagnosis import Diagnosis, diagnose
 from assistant.run import Run
 from tests.builders import run_of
 
-CASES = Path(__file__).resolve().parents[4] / "shared" / "cases" / "long"
+CASES = Path(__file__).resolve().parents[3] / "shared" / "cases" / "long"
 
 
 def run(*, lr: float, falls: bool, n: int = 200) -> Run:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import Curve
-from assistant.answers.grounding.prompts import labels
 from assistant.answers.grounding.shape import shape_of
-from assistant.answers.writing.context import Context
+from assistant.answers.packed.prompts import labels
 from assistant.diagnosis.finding import Finding
 from assistant.run import Series
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assistant.answers.checking.names import visible
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import Evidence
-from assistant.answers.grounding.prompts import labels
-from assistant.answers.grounding.sections import Section, sections
 from assistant.answers.grounding.tokens import Counter, counter
+from assistant.answers.packed.prompts import labels
+from assistant.answers.packed.sections import Section, sections
 from assistant.answers.understanding.question import Question
-from assistant.answers.writing.context import Context
 from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.view import RunView
 

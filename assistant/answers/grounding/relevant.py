@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assistant.answers.writing.context import OF_CRITIC, Context, stem
+from assistant.answers.grounding.context import OF_CRITIC, Context, stem
 from assistant.cards import card
 from assistant.diagnosis.finding import Finding
 from assistant.diagnosis.naming import metric_card

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.answers.writing.context import Context
-from assistant.answers.writing.ranges import selected
+from assistant.answers.grounding.context import Context
+from assistant.answers.grounding.selection import selected
 from assistant.diagnosis.facts import number
 from assistant.diagnosis.timing import Row, step_times
 from assistant.run import Series

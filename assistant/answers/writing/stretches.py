@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assistant.answers.grounding.duration import summed_step
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import curve
 from assistant.answers.writing.about import absent
-from assistant.answers.writing.context import Context
+from assistant.answers.writing.duration import summed_step
 from assistant.answers.writing.problems import KEY_METRICS
 from assistant.answers.writing.ranges import in_stretch, meant
 

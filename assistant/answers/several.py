@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assistant.answers.checking.names import visible
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import Evidence, Fact
-from assistant.answers.grounding.packing import Packed, pack
-from assistant.answers.grounding.prompts import labels
 from assistant.answers.grounding.tokens import Counter
+from assistant.answers.packed.packing import Packed, pack
+from assistant.answers.packed.prompts import labels
 from assistant.answers.understanding.language import detect
 from assistant.answers.understanding.question import Question, Turn, understand
 from assistant.answers.understanding.run_words import Meant, meant_runs
 from assistant.answers.writing.between import Pair, between
-from assistant.answers.writing.context import Context
 from assistant.diagnosis.finding import Diagnosis
 from assistant.diagnosis.naming import metric_card
 from assistant.diagnosis.view import RunView

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from assistant.answers.grounding.context import Context
 from assistant.answers.grounding.evidence import plain_value
-from assistant.answers.grounding.prompts import labels
 from assistant.answers.grounding.setting_values import known_from, printed_setting
-from assistant.answers.writing.context import Context
+from assistant.answers.packed.prompts import labels
 from assistant.config_cards import UNLISTED, default
 from assistant.diagnosis import render
 from assistant.diagnosis.naming import family

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assistant.answers.grounding.card_entries import Write, card_entry, fits, flat
+from assistant.answers.grounding.context import Context, explaining
 from assistant.answers.grounding.evidence import Fact, curve
-from assistant.answers.grounding.metric_rows import asked_values, metric_row, point_text
-from assistant.answers.grounding.prompts import labels
-from assistant.answers.grounding.setting_rows import MAIN_SETTINGS, asked_settings, change_text, setting_row
-from assistant.answers.writing.context import Context, explaining
+from assistant.answers.packed.card_entries import Write, card_entry, fits, flat
+from assistant.answers.packed.metric_rows import asked_values, metric_row, point_text
+from assistant.answers.packed.prompts import labels
+from assistant.answers.packed.setting_rows import MAIN_SETTINGS, asked_settings, change_text, setting_row
 from assistant.answers.writing.problems import KEY_METRICS, needed
 from assistant.answers.writing.speed import slow_findings
 from assistant.answers.writing.writer import write
