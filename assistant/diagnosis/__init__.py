@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-
 from assistant.cards import card
 from assistant.diagnosis import ends
-from assistant.diagnosis.detector import Detector, Outcome, registered
+from assistant.diagnosis.detector import Detector, look, registered
 from assistant.diagnosis.enough import enough
 from assistant.diagnosis.finding import Diagnosis, Finding, NotChecked, Quantity, Severity, Unknown
 from assistant.diagnosis.naming import log_kind
@@ -32,7 +30,7 @@ def diagnose(run: Run, only: Iterable[str] | None = None) -> Diagnosis:
     for one in chosen:
         if not _applies(one, view):
             continue
-        outcome = _look(one, view)
+        outcome = look(one, view)
         found = [] if outcome is None or isinstance(outcome, NotChecked) else [outcome] if isinstance(outcome, Finding) else list(outcome)
         if not found and (change := ends.look(one.id, view)):
             outcome, found = None, [change]
@@ -79,19 +77,6 @@ def _points(one: Detector, view: RunView) -> int:
         return 1
     first = view[one.needs[0]] if one.needs else None
     return int(first.finite.sum()) if first is not None else view.n_steps
-
-
-def _look(one: Detector, view: RunView) -> Outcome:
-    for name in one.needs:
-        series = view[name]
-        if series is None or not series.finite.any():
-            return NotChecked(card(f"findings/{one.id}").front.get("needs") or name)
-    if one.needs and one.min_points > 1:
-        first = view[one.needs[0]]
-        if first is not None and int(first.finite.sum()) < one.min_points:
-            return NotChecked(f"steps>={one.min_points}")
-    with np.errstate(all="ignore"):  # logs hold Inf and NaN; arithmetic on them is not worth a warning
-        return one.function(view, one.thresholds())
 
 
 def _severity(finding_id: str) -> Severity:

@@ -16,6 +16,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from assistant.cards import card
 from assistant.diagnosis.finding import Finding, NotChecked
 
@@ -82,6 +84,33 @@ def registered() -> Mapping[str, Detector]:
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
     return dict(sorted(REGISTRY.items()))
+
+
+def look(one: Detector, view: RunView) -> Outcome:
+    """What the detector says of the run; each looks once."""
+    if one.id not in view.outcomes:
+        view.outcomes[one.id] = _outcome(one, view)
+    said: Outcome = view.outcomes[one.id]
+    return said
+
+
+def reports(view: RunView, finding_id: str) -> bool:
+    """Whether the detector of that id finds something: for another one that has nothing to add to it."""
+    said = look(registered()[finding_id], view)
+    return said is not None and not isinstance(said, NotChecked) and bool(said)
+
+
+def _outcome(one: Detector, view: RunView) -> Outcome:
+    for name in one.needs:
+        series = view[name]
+        if series is None or not series.finite.any():
+            return NotChecked(card(f"findings/{one.id}").front.get("needs") or name)
+    if one.needs and one.min_points > 1:
+        first = view[one.needs[0]]
+        if first is not None and int(first.finite.sum()) < one.min_points:
+            return NotChecked(f"steps>={one.min_points}")
+    with np.errstate(all="ignore"):  # logs hold Inf and NaN; arithmetic on them is not worth a warning
+        return one.function(view, one.thresholds())
 
 
 @cache

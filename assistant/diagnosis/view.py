@@ -41,6 +41,8 @@ class RunView:
     def __init__(self, run: Run) -> None:
         self.run = run
         self._series: dict[str, Series | None] = {}
+        self.outcomes: dict[str, Any] = {}
+        """What detectors have said of this run, by id (`assistant.diagnosis.detector.look`)."""
 
     @cached_property
     def names(self) -> dict[str, Name]:

@@ -8,6 +8,8 @@ import hmac
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -159,6 +161,8 @@ class BodyLimit:
         except TooLarge:
             if not started:
                 await _refuse(send)
+        except ClientDisconnect:
+            return  # the visitor has left, or stopped an upload: nobody waits, and nothing is broken
 
 
 async def _refuse(send: Send) -> None:

@@ -351,6 +351,13 @@ def _chinese(words: str) -> float:
     return total
 
 
+def spelled_count(word: str) -> float:
+    """A small count written in digits or words: ``12``, ``twelve``, ``十二``."""
+    if word.isdigit():
+        return float(word)
+    return _chinese(word) if word[0] in _ZH else _english(word)
+
+
 def _english(words: str) -> float:
     total, current = 0.0, 0.0
     for word in re.findall(r"[a-z]+", words.lower()):

@@ -1,5 +1,5 @@
-"""What a sentence says of two things side by side, or of the log as a whole, held against the log: two metrics compared, two curves
-that move together, which finding came first and where one began, how many problems were found, how many steps the log has."""
+"""What a sentence says of two things side by side, held against the log: two metrics compared, two curves that move together, which
+finding came first and where one began, two numbers in the wrong order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _PART_OF = re.compile(r"^[\s`*]*(?:[a-z]{1,7}\s)?(?:of|out of|/)\s(?:the )?[`*]*
 
 
 def relation_claims(row: Sentence, grounds: Grounds) -> Judgement:
-    """What ``row`` says of pairs and of the whole log: proven numerals and wrong spans."""
+    """What ``row`` says of pairs, and (`whole_log`) of the whole log: proven numerals and wrong spans."""
     out = Judgement()
     out.wrong += kind_of_run(row, grounds)
     if HYPOTHETICAL.search(row.plain(row.start, row.end)):

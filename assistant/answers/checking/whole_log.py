@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from assistant.answers.checking.grounds import Grounds
-from assistant.answers.checking.numerals import approximate
+from assistant.answers.checking.numerals import approximate, spelled_count
 from assistant.answers.checking.phrases import ADVISES, HYPOTHETICAL
 from assistant.answers.checking.scope import Sentence
 
@@ -21,14 +21,6 @@ _FOUND = re.compile(
     r"|\bthere (?:are|were|is) (?P<en2>two|three|four|five|six|seven|eight|nine|ten|\d{1,2}) (?:findings|faults)\b"
     r"|(?:检测|诊断|检查|日志)[^。；，]{0,8}?(?:发现|给出|报告|检出)了?\s?(?P<zh>\d{1,2}|十[一二]|[一两二三四五六七八九十])\s?(?:个|项|处|条)(?:问题|故障|异常|发现)",
     re.IGNORECASE,
-)
-_COUNT = (
-    {
-        w: i
-        for i, w in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"])
-    }
-    | {w: i for i, w in enumerate(["零", "一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"])}
-    | {"两": 2}
 )
 _LOG_STEPS = re.compile(
     r"(?:\b(?:log|run|training) (?:has|had|covers?|contains?|consists? of|comprises?|spans?|lasted|ran for|is)\s*(?:only |just"
@@ -65,8 +57,7 @@ def of_log(row: Sentence, grounds: Grounds, right: set[int]) -> Iterator[tuple[i
     diagnosis, run = grounds.evidence.diagnosis, grounds.run
     for m in _FOUND.finditer(row.text):
         name = next(g for g in ("en", "en2", "zh") if m[g])
-        word = m[name].lower()
-        said = int(word) if word.isdigit() else _COUNT.get(word, -1)
+        said = spelled_count(m[name])
         serious = [f for f in diagnosis.faults if f.severity in ("critical", "high", "medium")]
         high = [f for f in diagnosis.faults if f.severity in ("critical", "high")]
         known_counts = {len(diagnosis.faults), len(serious), len(high)}
@@ -129,7 +120,7 @@ def _settings(row: Sentence, grounds: Grounds) -> Iterator[tuple[int, int, str]]
     for pattern, known in ((_UPDATES, updates), (_SAMPLES, values("rollout.n", "num_generations"))):
         for m in pattern.finditer(row.text):
             name = "en" if m["en"] else "zh"
-            said = float(m[name]) if m[name].isdigit() else _COUNT.get(m[name].lower(), -1)
+            said = spelled_count(m[name])
             if known and said not in known:
                 yield row.start + m.start(name), row.start + m.end(name), "/".join(f"{k:g}" for k in sorted(known))
 

@@ -15,6 +15,9 @@ from assistant.diagnosis.stats import baseline, median, rolling_median, sustaine
 from assistant.diagnosis.view import RunView
 from assistant.run import NO_STEP, FloatArray, Series
 
+FEWEST = 30
+"""Values of a critic's loss that show where it leads."""
+
 
 def _flat_returns(view: RunView, series: Series, relative: float, absolute: float) -> FloatArray:
     """Where the returns hardly differ within the batch, as 0/1 per step of ``series`` (NaN: cannot tell). Shape (n,).
@@ -208,14 +211,14 @@ def value_clip_saturation(view: RunView, t: Thresholds) -> Finding | None:
     )
 
 
-@detector("value-loss-divergence", min_points=30)
+@detector("value-loss-divergence", min_points=FEWEST)
 def value_loss_divergence(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     """Above its own best level by a factor, still rising, and no wider returns that would explain it."""
     series = known(view, "value_loss") or known(view, "q_critic_loss")
     if series is None:
         return None if view.critic_free else NotChecked("value_loss")
-    if len(series) < 30:
-        return NotChecked("steps>=30")
+    if len(series) < FEWEST:
+        return NotChecked(f"steps>={FEWEST}")
     width = int(t.window)
     level = rolling_median(series.scaled, width)
     best = int(np.argmin(level[width - 1 :])) + width - 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assistant.diagnosis.batch import Mask, clean, filled, last_stretch, lower_rate, spread_of, step_fact, step_of, sums_tokens
-from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.detector import Thresholds, detector, look, registered, thresholds
 from assistant.diagnosis.facts import count, derived, printed, quoted
 from assistant.diagnosis.finding import Finding, NotChecked
 from assistant.diagnosis.stats import median, rolling_median, sustained
@@ -94,6 +94,9 @@ def gradient_spike(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     spike[0] = False  # nothing before it to compare with
     for held in sustained(spike, 3, 5):
         spike[held.start : held.end + 1] = False
+    explosion = look(registered()["gradient-explosion"], view)
+    if isinstance(explosion, Finding) and explosion.first_step is not None and explosion.last_step is not None:
+        spike &= (series.steps < explosion.first_step) | (series.steps > explosion.last_step)  # no step of it is an isolated one
     after = np.array([median(values[i + 1 : i + 4]) for i in np.flatnonzero(spike)])
     where = np.flatnonzero(spike)
     calm = np.isnan(after) | (after < t.ratio / 2 * usual[where]) if len(where) else np.zeros(0, bool)

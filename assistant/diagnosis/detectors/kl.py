@@ -71,12 +71,11 @@ def kl_blowup(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     series = clean(view["reference_kl"])
     if series is None or prints_zero(series).all():  # 0.7 prints a constant 0.0 when the term is off
         series = clean(view["reward_kl"]) or series
-    limit, least = t.level, t.least_start
-    if series is None:  # summed over an answer
-        series, limit, least = clean(view["reference_kl_sum"]), t.sum_level, t.sum_level / 10
+    summed = series is None  # over an answer
+    series = clean(view["reference_kl_sum"]) if series is None else series
     if series is None:
         return NotChecked("actor_rollout_ref.actor.use_kl_loss=True")
-    summed = limit != t.level
+    limit, least = (t.sum_level, t.sum_least_start) if summed else (t.level, t.least_start)
     values = series.values
     head = few(len(values), 5)
     start = baseline(values, head)

@@ -67,7 +67,7 @@ def _not_synced(
         limit = t.broken_logs if variant == "logs" else t.broken
         bad = (series.values < t.correlation) & (series.values != 0) if variant == "correlation" else series.values > limit
         at = holds(bad)
-        if at is None or _gradual(series, at):
+        if at is None or _gradual(series, at, t.gradual):
             continue
         last = series.point(at.end)
         facts = {"now": printed(last), "step": count(int(series.steps[at.end])), "since": count(int(series.steps[at.start]))}
@@ -78,13 +78,13 @@ def _not_synced(
     return None
 
 
-def _gradual(series: Series, at: Interval) -> bool:
+def _gradual(series: Series, at: Interval, share: float) -> bool:
     """Whether the level was reached little by little: weights that do not arrive make a jump, or are off from the start."""
     before = series.values[: at.start]
     if len(before) < 5:
         return False
     change = abs(float(series.values[at.end]) - float(before[0]))
-    return abs(float(series.values[at.start]) - float(before[-3])) < 0.3 * change
+    return abs(float(series.values[at.start]) - float(before[-3])) < share * change
 
 
 @detector("rollout-mismatch-drift")

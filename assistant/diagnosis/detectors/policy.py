@@ -18,7 +18,7 @@ from assistant.diagnosis.batch import (
     step_of,
     sums_tokens,
 )
-from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.detector import Thresholds, detector, reports
 from assistant.diagnosis.detectors.classic import action_entropy_collapse
 from assistant.diagnosis.ends import gap
 from assistant.diagnosis.facts import count, derived, number, percent, printed
@@ -155,7 +155,7 @@ def entropy_collapse(view: RunView, t: Thresholds) -> Finding | NotChecked | Non
     name = "entropy-collapse"
     severity: Severity | None = None
     if harm is None:
-        if isinstance(policy_degenerate(view, thresholds("policy-degenerate")), Finding):
+        if reports(view, "policy-degenerate"):
             return None  # the graver finding says it
         if now < t.hard_floor and not _near_top(view, t):
             severity, variant, confidence = "medium", "hard_floor", 0.7

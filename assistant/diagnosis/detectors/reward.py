@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.diagnosis.detector import Thresholds, detector, thresholds
-from assistant.diagnosis.detectors.kl import kl_blowup
+from assistant.diagnosis.detector import Thresholds, detector, reports, thresholds
 from assistant.diagnosis.ends import stretches
 from assistant.diagnosis.facts import count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked
@@ -152,7 +151,7 @@ def reward_plateau(view: RunView, t: Thresholds) -> Finding | None:
     span = _usual_span(view) or (scale.span if scale and scale.span > 0 else float(np.ptp(level)))
     width = window_of(len(score))
     now = tail(score.scaled, 2 * width)
-    if isinstance(reward_collapse(view, thresholds("reward-collapse")), Finding):
+    if reports(view, "reward-collapse"):
         return None  # that it does not rise any more is the least of it
     band = max(t.band * span, t.noise * _scatter(score.scaled[: int(t.least_steps)]) / np.sqrt(width))
     averaged = family(view.run.framework) in AVERAGED
@@ -333,7 +332,7 @@ def reward_kl_gap(view: RunView, t: Thresholds) -> Finding | None:
     if not many or span <= 0:  # a few batches need not show the range of the score
         span = max(span, t.least_span)
     over = gap > t.share * span
-    if not over[:2].any() and isinstance(kl_blowup(view, thresholds("kl-blowup")), Finding):
+    if not over[:2].any() and reports(view, "kl-blowup"):
         return None  # the penalty is large because the policy has run away, not by its coefficient
     pieces = stretches(score.steps)
     spells = [s for s in sustained(over, int(t.k), int(t.of))[-1:] if many and (s.open or s.end - s.start >= t.of)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assistant.diagnosis.detector import Thresholds, detector, thresholds
+from assistant.diagnosis.detector import Thresholds, detector, reports, thresholds
 from assistant.diagnosis.facts import configured, count, derived, percent, printed
 from assistant.diagnosis.finding import Finding, NotChecked, Quantity
 from assistant.diagnosis.naming import family
@@ -85,9 +85,7 @@ def truncation(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
         variant = variant if len(share) > 1 else f"{variant}_once"
     else:
         variant = f"{variant}_once"
-    if eos_not_recognised(view, thresholds("eos-not-recognised")) is not None and (
-        family(view.run.framework) != "verl" or _far_below(view, t)
-    ):
+    if reports(view, "eos-not-recognised") and (family(view.run.framework) != "verl" or _far_below(view, t)):
         return None  # the lengths say that these answers were not cut
     growing = known(view, "response_length_mean") is not None and _grew(view, t.grown)
     return Finding(

@@ -25,7 +25,7 @@ from assistant.diagnosis.view import RunView, Validation
 from assistant.run import FloatArray, Series
 
 
-def _span(view: RunView, *others: Series) -> float:
+def spread_of(view: RunView, *others: Series) -> float:
     scale = score_scale(view)
     if scale and scale.span > 0:
         return scale.span
@@ -61,7 +61,7 @@ def reward_hacking(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     if not curves:
         return NotChecked("trainer.test_freq=10")
     score = finite_part(wanted)
-    span = _span(view, score)
+    span = spread_of(view, score)
     fallen: list[tuple[Validation, int]] = []
     for one in curves:
         curve = one.series
@@ -114,7 +114,7 @@ def _penalty_hacked(view: RunView, t: Thresholds, wanted: Series, optimised: Ser
         return None
     score, reward = pair
     gap = score.scaled - reward.scaled
-    span = _span(view, score)
+    span = spread_of(view, score)
     width = window_of(len(score))
     lost = baseline(score.scaled, width) - tail(score.scaled, width)
     closed = baseline(gap, width) - tail(gap, width)
@@ -155,7 +155,7 @@ def overfitting(view: RunView, t: Thresholds) -> Finding | NotChecked | None:
     if score is None or not curves:
         losses = view.has("train_loss", "val_loss") or view.has("preference_loss", "preference_val_loss")
         return None if losses else NotChecked("trainer.test_freq=10")
-    span = _span(view, score)
+    span = spread_of(view, score)
     found = [split for one in curves if (split := _parted(score, one.series, span, t)) is not None]
     if not found:
         return None
@@ -302,70 +302,6 @@ def _staircase(values: FloatArray, most: int, share: float, noise: float) -> tup
         if explained > share and (best is None or explained > best[0]):
             best = (explained, epochs, starts)
     return None if best is None else (best[1], best[2])
-
-
-@detector("validation-above-train")
-def validation_above_train(view: RunView, t: Thresholds) -> Finding | None:
-    score = known(view, "score_mean")
-    curves = main_validations(view)
-    if score is None or not curves:
-        return None
-    span = _span(view, score)
-    above: list[tuple[Series, FloatArray, FloatArray]] = []
-    for one in curves:
-        curve = one.series
-        train = at_steps(score, curve.steps)
-        both = np.isfinite(train) & (curve.steps > 0)
-        gap = (curve.scaled - train)[both]
-        if len(gap) >= t.evaluations and median(gap) >= t.gap * span and np.mean(gap > 0) >= t.share:
-            above.append((curve, train, gap))
-    if len(above) * 2 <= len(curves):  # one easy source among several says nothing about decoding
-        return _above_its_scatter(view, score, curves, t)
-    curve, train, gap = max(above, key=lambda found: len(found[0]))
-    facts = {
-        "gap": derived(median(gap), f"median of {curve.name} − {score.name} (smoothed)"),
-        "validation": printed(curve.point(-1)),
-        "score": derived(float(train[-1]), f"{score.name}, smoothed", metric=score.name),
-        "step": count(int(curve.steps[-1])),
-    }
-    return Finding(
-        "validation-above-train",
-        confidence=0.7,
-        first_step=step_at(curve, 0),
-        last_step=step_at(curve, -1),
-        evidence=[curve.point(-1), score.point(-1)],
-        facts=facts,
-    )
-
-
-def _above_its_scatter(view: RunView, score: Series, curves: list[Validation], t: Thresholds) -> Finding | None:
-    """Few evaluations, whose scatter over their episodes is printed with them: each lies above the training episodes by far more."""
-    for one in curves:
-        curve, scatter = one.series, view.run.series(f"{one.series.name} +/-")
-        if scatter is None or not 0 < len(curve) < t.evaluations or not np.array_equal(scatter.steps, curve.steps):
-            continue
-        train = at_steps(score, curve.steps)
-        gap = curve.scaled - train
-        if not np.all(gap >= np.maximum(t.scatters * scatter.scaled, t.gap * np.abs(train))):
-            continue
-        before = int(np.searchsorted(score.steps, curve.steps[-1], side="right")) - 1
-        facts = {
-            "validation": printed(curve.point(-1)),
-            "scatter": printed(scatter.point(-1)),
-            "score": printed(score.point(before)),
-            "score_step": count(int(score.steps[before])),
-            "step": count(int(curve.steps[-1])),
-        }
-        return Finding(
-            "validation-above-train",
-            confidence=0.6,
-            first_step=step_at(curve, 0),
-            last_step=step_at(curve, -1),
-            evidence=[curve.point(-1), score.point(before)],
-            facts=facts,
-            variant="episodes",
-        )
-    return None
 
 
 @detector("validation-noisy")

@@ -14,7 +14,7 @@ from tests.builders import run_of
 from tests.counting import calls
 from tests.diagnosis.detectors.outcomes import findings
 
-FAMILIES = {"critic", "reward", "reward_floor", "length", "truncation", "validation", "components", "data"}
+FAMILIES = {"critic", "reward", "reward_floor", "length", "truncation", "validation", "validation_above", "components", "data"}
 NAMES = [
     *(f"critic/{group}/{part}" for group in ("score", "rewards", "advantages", "returns", "values") for part in ("mean", "max", "min")),
     *("critic/vf_explained_var", "critic/vf_loss", "critic/vf_clipfrac", "critic/grad_norm", "actor/reward_kl_penalty_coeff"),

@@ -13,7 +13,7 @@ from assistant.run import NO_STEP, Style
 from tests.builders import run_of
 from tests.diagnosis.detectors.looking import healthy
 
-FAMILIES = ("policy", "kl", "loss", "gradient", "numerics", "signal", "learning_rate")
+FAMILIES = ("policy", "weights", "kl", "loss", "gradient", "numerics", "signal", "learning_rate")
 MINE = [name for name, one in registered().items() if one.function.__module__.rpartition(".")[2] in FAMILIES]
 NAMES = [
     *healthy(1),
