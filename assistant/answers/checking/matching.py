@@ -27,6 +27,7 @@ from assistant.answers.checking.phrases import (
     OF_THIS_RUN,
     OF_UNIT,
     OUT_OF,
+    PER,
     PROPOSES,
     PROSE_COUNT,
     STEPS_LONG,
@@ -35,6 +36,7 @@ from assistant.answers.checking.phrases import (
     TOKENS,
     USERS,
     USUALLY,
+    WATCHES,
 )
 from assistant.answers.checking.scope import Mention, Sentence
 from assistant.answers.grounding.evidence import Fact
@@ -161,6 +163,8 @@ class Matcher(Comparing):
         counted = self._count(numeral, lead, following, subject is not None and not inherited)
         if counted is not None:
             return counted
+        if step is None and WATCHES.search(row.plain(*row.clause(numeral.start))) and (card := grounds.in_cards(numeral)) is not None:
+            return Proof("knowledge", card)
         if numeral.unit in ("%", "x") and (subject is None or inherited or not subject.keys) and self.of_siblings(numeral, row, loose):
             return Proof("derived")
         if step is None and (proof := self._by_unit(numeral, following, loose)) is not None:
@@ -303,6 +307,8 @@ class Matcher(Comparing):
         if numeral.unit == "step" or STEPS_LONG.match(following):
             if value in self.grounds.spans:
                 return Proof("derived")
+            if PER.search(lead) and any(rate in self.grounds.trusted for rate in (f"per{value}step", f"每{value}步")):
+                return Proof("knowledge")  # "18 GiB per 100 steps": the unit of a rate, as a finding or card writes it
             if value in self.grounds.step_counts:
                 return Proof("derived", self.grounds.step_counts[value])
             if (
@@ -314,11 +320,9 @@ class Matcher(Comparing):
             return None
         if CHECKS.match(following) and value <= len(self.grounds.evidence.diagnosis.fine):
             return Proof("derived")
-        if (
-            (COUNTED.match(following) or OUT_OF.search(following) or OUT_OF.search(lead))
-            and value in self.grounds.counts
-            and not (named and CLAIM.search(lead) and not OUT_OF.search(following))
-        ):
+        of = OUT_OF.search(following)
+        counted = COUNTED.match(following) or of or OUT_OF.search(lead)
+        if counted and value in self.grounds.counts and not (named and CLAIM.search(lead) and not of):
             return Proof("derived", self.grounds.counts[value])
         return None
 

@@ -39,7 +39,9 @@ COUNTED = re.compile(
     re.IGNORECASE,
 )
 STEPS_LONG = re.compile(
-    r"^[\s`*]*(?:more |further |consecutive |training |logged |printed |to )*(?:steps?\b|iterations?\b|步)", re.IGNORECASE
+    r"^[\s`*]*(?:more |further |consecutive |training |logged |printed |to )*"
+    r"(?:steps?\b|iterations?\b|(?:个\s?)?(?:训练|记录)?步)",
+    re.IGNORECASE,
 )
 OUT_OF = re.compile(
     r"(?:^[\s`*]*(?:/|of|out of)\s*(?:the\s*)?[`*]*\d)|(?:\d[\s`*]*(?:/|of|out of|步中有?|个中有?|中有?|中的?)\s*(?:the\s*)?[`*]*$)",
@@ -113,6 +115,9 @@ STRICTLY_GENERAL = re.compile(
 )
 """A sentence that cannot be meant of this run alone."""
 MORE_THAN = re.compile(r"(?:\bmore than|\bover|\bpassed|\bpast|\bbeyond|\bexceed(?:s|ed)|超过了?|不止|多于|过了)\s*[`*]*$", re.IGNORECASE)
+PER = re.compile(r"(?:\bper|\bevery|\beach|每)\s*[`*]*$", re.IGNORECASE)
+WATCHES = re.compile(r"\b(?:watch|check that|look for|should|aim)\b|(?:^|[，。；、：:]\s?|\s)(?:看|观察|确认|检查)|是否", re.IGNORECASE)
+"""What to look out for after a change: its numbers are the cards', not the run's."""
 HYPOTHETICAL = re.compile(
     r"\b(?:if|should|would|could|can|cannot|may|might|will|must|when(?:ever)?|unless|usually|normally|typically|generally|often|expect\w*"
     r"|until|watch|check|whether|make sure|try|so that|means?(?= that)|in general|look for|aim|not|n't|no longer|hardly|unlike"

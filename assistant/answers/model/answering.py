@@ -257,9 +257,13 @@ def unusable(found: Verified) -> bool:
     return len(wrong) >= 2 and len(wrong) > TOO_WRONG * max(1, found.n_sentences)
 
 
+_SENTENCES = re.compile(r"[.!?]+(?=\s|$)|[。！？\n]+")
+"""Ends of sentences; the dots inside a setting's name are none."""
+
+
 def _loops(text: str) -> bool:
     """The same sentence again and again."""
-    rows = [row for part in re.split(r"[.!?。！？\n]+", text) if len(row := re.sub(r"\W+", "", part).lower()) > 6]
+    rows = [row for part in _SENTENCES.split(text) if len(row := re.sub(r"\W+", "", part).lower()) > 6]
     return len(rows) >= 3 and max(rows.count(row) for row in set(rows)) >= 3
 
 

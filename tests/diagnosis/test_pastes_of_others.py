@@ -10,6 +10,7 @@ from assistant.diagnosis import Diagnosis, diagnose
 from assistant.diagnosis.render import causes, summary
 from assistant.logs import read_text
 from tests.builders import run_of
+from tests.diagnosis.pasted import faults
 
 
 def dicts(columns: Mapping[str, Sequence[float]]) -> str:
@@ -23,10 +24,6 @@ def table(**cells: object) -> str:
     rows = [(name.replace("__", "/"), str(value)) for name, value in cells.items()]
     border = "-" * 40 + "\n"
     return border + "".join(f"| {name:<24} | {value:<10} |\n" for name, value in rows) + border
-
-
-def faults(text: str) -> list[str]:
-    return [f.id for f in diagnose(read_text(text)).faults]
 
 
 def explained(text: str) -> set[str]:

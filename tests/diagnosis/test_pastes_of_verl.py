@@ -5,19 +5,15 @@ from __future__ import annotations
 import pytest
 
 from assistant.diagnosis import Diagnosis, diagnose
-from assistant.logs import read_text
 from assistant.run import Style
 from tests.builders import run_of
+from tests.diagnosis.pasted import faults
 
 LIBRARY = "/opt/conda/lib/python3.10/site-packages"
 STEP = (
     "(TaskRunner pid=5) step:{} - actor/entropy:0.4 - actor/kl_loss:0.001 - actor/grad_norm:0.2 - actor/lr:1e-06"
     " - critic/score/mean:{:.2f} - critic/score/max:1.0 - critic/score/min:0.0 - response_length/mean:600.0"
 )
-
-
-def faults(text: str) -> list[str]:
-    return [finding.id for finding in diagnose(read_text(text)).faults]
 
 
 def traceback(error: str, *frames: str, process: str = "") -> str:
