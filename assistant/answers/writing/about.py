@@ -23,7 +23,7 @@ from assistant.answers.grounding.evidence import length, picked, shortened
 from assistant.answers.grounding.relevant import answers, contrary, meant_by, related, show_its_validation, slowed_by
 from assistant.answers.understanding.words import CHINESE_TERMS, COMMON
 from assistant.answers.writing.duration import largest_timer
-from assistant.answers.writing.problems import crashed, reasons_of, root, told
+from assistant.answers.writing.problems import crashed, reasons_of, root, told, verdict_on_run
 from assistant.answers.writing.ranges import in_stretch
 from assistant.answers.writing.verdict import verdict
 from assistant.cards import Card
@@ -312,6 +312,8 @@ def absent_with_cause(context: Context, metric: str) -> list[str]:
         return told(context, odd)
     if lead is None:
         return absent(context, metric)
+    if context.question.intent == "normal" and lead not in (*named, *near):  # another fault says nothing about this metric
+        return [*absent(context, metric), verdict_on_run(context)]
     return [*told(context, lead), context.glue([not_here(context, metric), _hint(context)])]
 
 

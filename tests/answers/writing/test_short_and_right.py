@@ -10,7 +10,8 @@ import pytest
 from assistant.answers import answer
 from assistant.answers.grounding.evidence import length
 from assistant.answers.model import prompt_to_copy
-from assistant.diagnosis import Diagnosis, render
+from assistant.diagnosis import Diagnosis, diagnose, render
+from tests.builders import run_of
 from tests.real import diagnosis_of_file
 
 CASES = Path(__file__).resolve().parents[4] / "shared" / "cases"
@@ -92,3 +93,12 @@ def test_the_prompt_holds_what_is_needed(case: str, question: str, words: str) -
     text = prompt_to_copy(question, of(case)).packed.text
     assert words in text
     assert "skipped: not printed" not in text
+
+
+@pytest.mark.parametrize(("question", "first"), [("is the entropy normal?", "is not in this log"), ("熵正常吗？", "没有")])
+def test_another_fault_says_nothing_of_a_metric_that_is_not_printed(question: str, first: str) -> None:
+    made = run_of({"kl": [0.001 * 1.2**i for i in range(60)], "reward": [0.5] * 60, "loss": [0.01] * 60}, framework="trl")
+    diagnosis = diagnose(made)
+    assert diagnosis.faults
+    lead = answer(question, diagnosis).markdown.split("\n")[0]
+    assert first in lead
